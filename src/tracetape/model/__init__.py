@@ -1,0 +1,1 @@
+"""What tracetape talks about: frozen types of the standard library alone."""

@@ -1,0 +1,152 @@
+"""A call through a boundary while it happens, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, Protocol
+
+__all__ = [
+    "AWAITABLE",
+    "PLAIN",
+    "BoundarySpec",
+    "Call",
+    "Cancelled",
+    "ContextScope",
+    "Flow",
+    "Invoke",
+    "Mode",
+    "Outcome",
+    "Raised",
+    "Replayed",
+    "Returned",
+    "Streamed",
+]
+
+PLAIN = "plain"
+AWAITABLE = "awaitable"
+GENERATOR = "generator"
+ASYNC_GENERATOR = "async_generator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundarySpec:
+    """What `@boundary` said. The functions get the arguments by name, without self or cls."""
+
+    name: str
+    kind: str = "custom"
+    version: str | Callable[..., str | None] | None = None
+    model: str | Callable[..., str | None] | None = None
+    input: Callable[..., Mapping[str, Any]] | None = None
+    output: Callable[[Any], Any] | None = None
+    key: Callable[..., Any] | None = None
+    usage: Callable[[Any], Mapping[str, int]] | None = None
+    code: str = ""
+
+
+class ContextScope(Protocol):
+    """Something that is current while the function's own code runs.
+
+    `attach` returns a token that `detach` takes; both are called within one step of one context.
+    """
+
+    def attach(self) -> Any: ...
+
+    def detach(self, token: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """`mode` is stub, live, patched or halted; the ids are those of the recorded span, "" where none."""
+
+    mode: str
+    trace_id: str = ""
+    span_id: str = ""
+
+
+@dataclass(slots=True)
+class Call:
+    """One call that has not ended yet. The modes around it add what must be current and who watches.
+
+    invoke:   runs the function; for a coroutine function it makes the coroutine, for a generator
+              function the generator.
+    scopes:   attached before each step of the function and detached after it, outermost first.
+    watchers: told each item of a stream before the consumer gets it.
+    replayed: what a replay made of the call, for the span around it.
+    """
+
+    spec: BoundarySpec
+    arguments: Mapping[str, Any]
+    invoke: Callable[[], Any]
+    scopes: tuple[ContextScope, ...] = ()
+    watchers: tuple[Callable[[Any], None], ...] = ()
+    replayed: Replayed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """What a mode yields to have the function run."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """`shape` says what a plain function handed out: a value, or an awaitable of the value."""
+
+    value: Any
+    shape: str = PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    error: BaseException
+    shape: str = PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """The items, and how it ended: `finished`, `raised` or `abandoned` by its consumer.
+
+    value:      what the generator returned (the value of its StopIteration).
+    exhausted:  called when a consumer asks an abandoned stream for one item more than it had.
+    """
+
+    items: tuple[Any, ...] = ()
+    end: str = "finished"
+    error: BaseException | None = None
+    value: Any = None
+    shape: str = GENERATOR
+    exhausted: Callable[[], NoReturn] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The caller cancelled it.
+
+    error:     the CancelledError of a call that really ran.
+    patience:  seconds for which a served one waits for the caller's cancellation, before `exhausted`.
+    """
+
+    error: BaseException | None = None
+    shape: str = PLAIN
+    patience: float = 0.0
+    exhausted: Callable[[], NoReturn] | None = field(default=None, compare=False)
+
+
+Outcome = Returned | Raised | Streamed | Cancelled
+Flow = Generator[Invoke, Outcome, Outcome]
+
+
+class Mode(Protocol):
+    """What runs a call: `cross(call)` is a generator that may yield one `Invoke`, is then sent the outcome,
+    and returns the outcome that goes to the caller.
+
+    `fails` says what an error of the mode's own does: "open" runs the function bare or hands the outcome
+    on; "closed" lets the error through, since a wrong answer would be worse than none.
+    """
+
+    @property
+    def fails(self) -> str: ...
+
+    def cross(self, call: Call) -> Flow: ...

@@ -1,0 +1,184 @@
+"""What a replay did, as values: steps, divergences, a verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracetape.model.crossing import Crossing
+
+__all__ = ["Difference", "Divergence", "Report", "Step"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One place where two values differ. `recorded` and `replayed` are JSON texts, "" where absent."""
+
+    path: str
+    recorded: str
+    replayed: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: recorded {self.recorded or '(absent)'}, now {self.replayed or '(absent)'}"
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One call of the replay.
+
+    name:      `place_order@1`, or `place_order@new@1` for a call that the recording does not have.
+    mode:      `stub`, `live`, `patched`, `halted`.
+    inputs:    the arguments by name, as they came in the replay.
+    result, error:  how it ended.
+    recorded:  the crossing it was matched with, or None.
+    changes:   where its inputs differ from the recorded ones.
+    outcome_changes:  of a live one: where its result differs from the recorded one.
+    stale:     served after the cut although its inputs differ.
+    moved:     served although the recorded one hangs elsewhere.
+    """
+
+    boundary: str
+    number: str
+    kind: str
+    mode: str
+    inputs: Mapping[str, Any]
+    recorded: Crossing | None = None
+    changes: tuple[Difference, ...] = ()
+    outcome_changes: tuple[Difference, ...] = ()
+    stale: bool = False
+    moved: bool = False
+    after_cut: bool = False
+    result: Any = None
+    error: BaseException | None = None
+    parent: Step | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.boundary}@{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """One way in which the replay (or a second recording) differs from the recording.
+
+    kind:   changed, unrecorded, missing, moved, added, outcome, refused, or internal.
+    name:   `boundary@occurrence`.
+    text:   the whole message, for people.
+    """
+
+    kind: str
+    name: str
+    text: str
+    changes: tuple[Difference, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(slots=True, eq=False)
+class Report:
+    """What the replay did so far. `str()` is for people.
+
+    steps:             in the order in which the calls came.
+    divergences:       empty when the verdict is `same`.
+    network_attempts:  what the guard refused, `host:port` and how.
+    loopback:          addresses on this machine that were reached.
+    notes:             what is listed and is no divergence (untouched, ended, …).
+    ended:             where the program left the recording, or "".
+    """
+
+    source: str
+    trace_id: str
+    steps: list[Step] = field(default_factory=list)
+    divergences: list[Divergence] = field(default_factory=list)
+    network_attempts: list[str] = field(default_factory=list)
+    loopback: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    ended: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """`same`, `diverged`, or `ended` where the program left the recording after the cut."""
+        if self.divergences:
+            return "diverged"
+        return "ended" if self.ended else "same"
+
+    @property
+    def stale(self) -> list[Step]:
+        """The steps that were served although what they were asked had changed, after the cut."""
+        return [step for step in self.steps if step.stale]
+
+    @property
+    def live_calls(self) -> list[Step]:
+        """The steps in which the real function ran."""
+        return [step for step in self.steps if step.mode == "live"]
+
+    @property
+    def model_calls(self) -> int:
+        """How many boundaries of kind llm or embedding ran for real."""
+        return sum(step.kind in ("llm", "embedding") for step in self.live_calls)
+
+    @property
+    def first_line(self) -> str:
+        modes = Counter(step.mode for step in self.steps)
+        parts = [f"{modes['live']} live", f"{modes['stub']} served"]
+        if modes["patched"]:
+            parts.append(f"{modes['patched']} patched")
+        parts.append(f"{len(self.stale)} stale")
+        n = len(self.divergences)
+        parts.append(f"{n} divergence" + ("" if n == 1 else "s"))
+        parts.append(f"model calls: {self.model_calls}")
+        if self.network_attempts:
+            parts.append(f"connections refused: {len(self.network_attempts)}")
+        diverged = " DIVERGED" if self.divergences else ""
+        return f"replay of {self.source}{diverged}: " + ", ".join(parts)
+
+    def __str__(self) -> str:
+        lines = [self.first_line]
+        if self.ended:
+            lines.append(self.ended)
+        for divergence in self.divergences:
+            several = divergence.text.split("\n")
+            lines += [""] * (len(several) > 1) + several
+        if self.steps:
+            lines.append("")
+            width = max(len(step.name) for step in self.steps)
+            lines += [f"  {step.name:<{width}}  {describe(step)}" for step in self.steps]
+        for address in self.network_attempts:
+            lines.append(f"  refused: a connection to {address}")
+        if self.loopback:
+            lines.append(f"  reached on this machine: {', '.join(self.loopback)}")
+        lines += [f"  {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def describe(step: Step) -> str:
+    """The words behind a step's name."""
+    words = [step.mode]
+    if step.stale:
+        words.append("stale: its inputs differ, after the cut")
+    elif step.changes and step.mode != "halted":
+        words.append("its inputs differ")
+    if step.moved:
+        words.append("moved")
+    if step.recorded is None and step.mode == "live":
+        words.append("not in the recording")
+    text = words[0] + ("  " + "; ".join(words[1:]) if len(words) > 1 else "")
+    shown = step.outcome_changes or (step.changes if step.mode != "halted" else ())
+    if shown:
+        what = "result " if step.outcome_changes else ""
+        more = f" (and {len(shown) - 1} more)" if len(shown) > 1 else ""
+        text += f"  {what}{_brief(shown[0])}{more}"
+    return text
+
+
+def _brief(change: Difference) -> str:
+    recorded, replayed = (
+        side if len(side) <= _BRIEF else side[: _BRIEF - 1] + "…" for side in (change.recorded, change.replayed)
+    )
+    return str(Difference(change.path, recorded, replayed))
+
+
+_BRIEF = 48
