@@ -1,0 +1,233 @@
+"""The canonical form of a stored value: what makes two inputs equal, and where two differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from tracetape.errors import UsageError
+from tracetape.model.report import Difference
+
+__all__ = ["IgnorePaths", "canonical", "differences", "key_of", "readable", "text_of"]
+
+Path = tuple[str | int, ...]
+
+_TAG = "$type"
+_UNORDERED = frozenset({"set", "frozenset", "dict", "defaultdict", "Counter"})
+_NEVER = frozenset({"main"})
+_UNSAID = {
+    "opaque": _NEVER | {"text"},
+    "dataclass": _NEVER | {"state"},
+    "attrs": _NEVER | {"state"},
+    "namedtuple": _NEVER | {"state"},
+}
+_SHOWN = 200
+
+
+def canonical(tree: Any) -> Any:
+    """A tree of stored JSON with all that does not identify a value taken out.
+
+    Elements of sets are sorted by their text, and so are the entries of mappings whose order is no part of
+    their equality; opaque values are reduced to their type; classes to their name; attributes that a
+    record has besides its fields (caches, mostly) do not count. Keys of objects stay as they are, for
+    `key_of` sorts them.
+    """
+    if isinstance(tree, list):
+        return [canonical(item) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    tag = tree.get(_TAG)
+    if tag is None:
+        return {key: canonical(item) for key, item in tree.items()}
+    plain = {key: canonical(item) for key, item in tree.items() if key not in _UNSAID.get(tag, _NEVER)}
+    if isinstance(plain.get("class"), str):
+        # One class is `agent:Order` in a script and `app.agent:Order` where a test imports it.
+        plain["class"] = plain["class"].rpartition(":")[2]
+    items = plain.get("items")
+    if isinstance(items, list) and tag in _UNORDERED:
+        plain["items"] = sorted(items, key=text_of)
+    return plain
+
+
+def key_of(tree: Any) -> bytes:
+    """Two canonical trees are equal exactly when these bytes are."""
+    return orjson.dumps(tree, option=orjson.OPT_SORT_KEYS)
+
+
+def text_of(tree: Any) -> str:
+    """JSON text with sorted keys, for people and for sorting."""
+    return key_of(tree).decode("utf-8")
+
+
+def differences(recorded: Any, replayed: Any) -> tuple[Difference, ...]:
+    """Where two canonical trees differ: one entry for each leaf, in the order of the recorded one."""
+    return tuple(_differences(recorded, replayed, "$"))
+
+
+def _differences(recorded: Any, replayed: Any, path: str) -> Iterator[Difference]:
+    if isinstance(recorded, dict) and isinstance(replayed, dict) and recorded.get(_TAG) == replayed.get(_TAG):
+        for key in dict.fromkeys((*recorded, *replayed)):
+            below = path if _transparent(recorded, key) else _member(path, key)
+            yield from _either(recorded, replayed, key, key in recorded, key in replayed, below)
+        return
+    if isinstance(recorded, list) and isinstance(replayed, list):
+        for index in range(max(len(recorded), len(replayed))):
+            yield from _either(
+                recorded, replayed, index, index < len(recorded), index < len(replayed), f"{path}[{index}]"
+            )
+        return
+    if key_of(recorded) != key_of(replayed):
+        yield Difference(path, _shown(recorded), _shown(replayed))
+
+
+def _either(a: Any, b: Any, key: Any, in_a: bool, in_b: bool, path: str) -> Iterator[Difference]:
+    if in_a and in_b:
+        yield from _differences(a[key], b[key], path)
+    else:
+        yield Difference(path, _shown(a[key]) if in_a else "", _shown(b[key]) if in_b else "")
+
+
+def _transparent(tagged: Mapping[str, Any], key: str) -> bool:
+    """What a tag wraps its content in is no part of the path that people read."""
+    return _TAG in tagged and key in _WRAPPERS
+
+
+_WRAPPERS = frozenset({"value", "items", "fields"})
+_PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*\Z")
+
+
+def _member(path: str, key: str) -> str:
+    return f"{path}.{key}" if _PLAIN_NAME.match(key) else f"{path}[{text_of(key)}]"
+
+
+def _shown(tree: Any) -> str:
+    text = text_of(readable(tree))
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + f"… ({len(text):,} characters)"
+
+
+def readable(tree: Any) -> Any:
+    """A stored tree as people would write the value: for showing, not for reading back."""
+    if isinstance(tree, list):
+        return [readable(item) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    tag = tree.get(_TAG)
+    if not isinstance(tag, str):
+        return {key: readable(item) for key, item in tree.items()}
+    name = str(tree.get("class", tag)).rpartition(":")[2]
+    if tag == "exception":
+        return f"{name}({', '.join(text_of(readable(arg)) for arg in tree.get('args', ()))})"
+    if tag == "enum":
+        return f"{name}.{tree['name']}" if tree.get("name") else f"{name}({tree.get('value')})"
+    if tag == "subclass":
+        return readable(tree.get("value"))
+    if tag == "opaque":
+        return f"<{name}>" if not tree.get("text") else f"<{name} {tree['text']}>"
+    if "fields" in tree:
+        return {name: readable(tree["fields"])}
+    if "items" in tree:
+        return _readable_items(tag, tree["items"])
+    rest = [item for key, item in tree.items() if key not in (_TAG, "class")]
+    return f"{name}({', '.join(item if isinstance(item, str) else text_of(readable(item)) for item in rest)})"
+
+
+def _readable_items(tag: str, items: Any) -> Any:
+    """Entries of mappings as an object where their keys can be its keys."""
+    if isinstance(items, list) and tag not in ("tuple", "set", "frozenset", "deque"):
+        pairs = [pair for pair in items if isinstance(pair, list) and len(pair) == 2]
+        keys = [pair[0] if isinstance(pair[0], str) else text_of(readable(pair[0])) for pair in pairs]
+        return dict(zip(keys, (readable(pair[1]) for pair in pairs), strict=True))
+    return readable(items)
+
+
+class IgnorePaths:
+    """`ignore=[…]`: paths whose values are left out before inputs are compared.
+
+    `$` is the mapping of the arguments. `.name` is a member, `..name` a member at any depth, `[n]` an
+    element, `[*]` every element or member.
+
+    Raises UsageError naming the path and the place where it cannot be read.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        if isinstance(paths, str):
+            paths = (paths,)
+        self._paths = tuple(_parsed(path) for path in paths)
+
+    def __bool__(self) -> bool:
+        return bool(self._paths)
+
+    def prune(self, tree: Any) -> Any:
+        """The canonical tree without what the paths name."""
+        for path in self._paths:
+            tree = _without(tree, path)
+        return tree
+
+
+_STEP = re.compile(r"\.\.(?P<deep>[^.\[\]]+)|\.(?P<member>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<every>\*)\]")
+_Step = tuple[str, str]
+
+
+def _parsed(path: str) -> tuple[_Step, ...]:
+    if not isinstance(path, str):
+        raise UsageError(f"ignore=[…] takes paths such as '$.messages[*].id' or '..created', not {path!r}")
+    rest = path.removeprefix("$")
+    steps: list[_Step] = []
+    position = 0
+    while position < len(rest):
+        found = _STEP.match(rest, position)
+        if found is None:
+            raise UsageError(
+                f"ignore path {path!r} cannot be read at {rest[position:]!r}: a path is made of .name, ..name, "
+                "[0] and [*], as in '$.messages[*].id' or '..created'"
+            )
+        kind = found.lastgroup or ""
+        steps.append((kind, found[kind]))
+        position = found.end()
+    if not steps:
+        raise UsageError(f"ignore path {path!r} would leave nothing to compare; name a member, as in '$.created'")
+    return tuple(steps)
+
+
+def _without(tree: Any, steps: tuple[_Step, ...]) -> Any:
+    kind, name = steps[0]
+    if kind == "deep":
+        return _without_deep(tree, name, steps)
+    if isinstance(tree, dict):
+        wrapper = next((key for key in tree if _transparent(tree, key)), None)
+        if wrapper is not None:
+            return {**tree, wrapper: _without(tree[wrapper], steps)}
+        if kind == "every":
+            hit = set(tree)
+        else:
+            hit = {name} if kind == "member" and name in tree else set()
+        return _replaced(tree, hit, steps)
+    if isinstance(tree, list) and kind in ("index", "every"):
+        chosen = range(len(tree)) if kind == "every" else [int(name)]
+        return _replaced_items(tree, chosen, steps)
+    return tree
+
+
+def _replaced(tree: dict[str, Any], hit: set[str], steps: tuple[_Step, ...]) -> dict[str, Any]:
+    if len(steps) == 1:
+        return {key: item for key, item in tree.items() if key not in hit}
+    return {key: _without(item, steps[1:]) if key in hit else item for key, item in tree.items()}
+
+
+def _replaced_items(tree: list[Any], chosen: Any, steps: tuple[_Step, ...]) -> list[Any]:
+    if len(steps) == 1:
+        # None, not gone: the elements behind it keep their numbers.
+        return [None if index in chosen else item for index, item in enumerate(tree)]
+    return [_without(item, steps[1:]) if index in chosen else item for index, item in enumerate(tree)]
+
+
+def _without_deep(tree: Any, name: str, steps: tuple[_Step, ...]) -> Any:
+    if isinstance(tree, list):
+        return [_without_deep(item, name, steps) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    below = {key: _without_deep(item, name, steps) for key, item in tree.items()}
+    return _replaced(below, {name} & set(below), steps)

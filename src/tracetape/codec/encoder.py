@@ -1,0 +1,170 @@
+"""Turns values into trees of JSON, by exact type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from tracetape.codec.opaque import opaque_tag
+from tracetape.codec.registry import TAG, Codec, Tree, codec_for, codec_of
+from tracetape.model.payload import Payload, digest_of
+
+__all__ = ["DEPTH_LIMIT", "encode", "is_text", "to_tree"]
+
+DEPTH_LIMIT = 180
+"""Levels of JSON. Readers of traces commonly stop at 200, orjson at 254."""
+
+SIZE_LIMIT = 2_000_000
+"""Containers in one value. Shared references come out as copies: thirty lists can mean 2^30 of them."""
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+def encode(value: Any) -> Payload:
+    """Store a value. Never raises: what cannot be stored becomes an opaque tag.
+
+    (KeyboardInterrupt, which is not about the value, goes through.)
+    """
+    tree = to_tree(value)
+    try:
+        utf8 = orjson.dumps(tree)
+    except (TypeError, ValueError, RecursionError, MemoryError):
+        utf8 = orjson.dumps(opaque_tag(value, "could not be written as JSON"))
+    return Payload(utf8.decode(), digest_of(utf8), len(utf8))
+
+
+def to_tree(value: Any) -> Tree:
+    """What `encode` writes, before it is text: dict, list, str, int, float, bool, None. Never raises."""
+    try:
+        return _Walk().tree(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - recording must never be what breaks the program
+        # Only a stack that is full to the last frame gets here.
+        return {TAG: "opaque", "class": "builtins:object", "text": "could not be looked at"}
+
+
+def is_text(value: str) -> bool:
+    """Whether a str can be written as UTF-8, which lone surrogates cannot."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class _Walk:
+    """One value on its way to a tree.
+
+    path:   ids of the containers around the current value: one that comes again is a cycle.
+    depth:  how many levels of JSON they make.
+    left:   how many more containers there may be.
+    """
+
+    __slots__ = ("depth", "left", "path")
+
+    def __init__(self) -> None:
+        self.path: set[int] = set()
+        self.depth = 0
+        self.left = SIZE_LIMIT
+
+    def tree(self, value: Any) -> Tree:
+        cls = type(value)
+        if cls is str:
+            return value if value.isascii() or is_text(value) else self.tagged(value, _TEXT)
+        if cls is int:
+            return value if _LEAST <= value <= _MOST else self.tagged(value, _INT)
+        if value is None or cls is bool:
+            return value
+        if cls is float:
+            # Infinities minus themselves are NaN, which equals nothing.
+            return value if value - value == 0.0 else self.tagged(value, _FLOAT)
+        if cls is dict or cls is list:
+            return self.container(value, cls)
+        return self.other(value, cls)
+
+    def container(self, value: Any, cls: type) -> Tree:
+        key = id(value)
+        if key in self.path:
+            return opaque_tag(value, "a reference to a value that it is in itself")
+        if self.depth >= DEPTH_LIMIT:
+            return opaque_tag(value, f"nested more than {DEPTH_LIMIT} levels deep")
+        self.left -= 1
+        if self.left < 0:
+            return opaque_tag(value, f"one of more than {SIZE_LIMIT:,} containers")
+        self.path.add(key)
+        self.depth += 1
+        try:
+            if cls is list:
+                tree = self.tree
+                return [tree(one) for one in value.copy()]
+            return self.mapping(value.copy())
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001
+            # In practice a RecursionError. If there is no room for this either, the next one out does it.
+            return opaque_tag(value)
+        finally:
+            self.depth -= 1
+            self.path.discard(key)
+
+    def mapping(self, value: dict[Any, Any]) -> Tree:
+        tree = self.tree
+        made = {}
+        for key, one in value.items():
+            if type(key) is not str or key == TAG or not (key.isascii() or is_text(key)):
+                return self.pairs(value)
+            # Most values are texts and small numbers: they are spared the call.
+            cls = type(one)
+            plain = (cls is str and one.isascii()) or (cls is int and _LEAST <= one <= _MOST) or one is None
+            made[key] = one if plain else tree(one)
+        return made
+
+    def pairs(self, value: dict[Any, Any]) -> Tree:
+        # On top of the level that every dict is counted for.
+        self.depth += 2
+        try:
+            return {TAG: _DICT, **_codec(_DICT).encode(value, self.tree)}
+        finally:
+            self.depth -= 2
+
+    def other(self, value: Any, cls: type) -> Tree:
+        try:
+            codec = codec_for(cls)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - a metaclass can make a class unhashable, or worse
+            return opaque_tag(value)
+        return opaque_tag(value) if codec is None else self.tagged(value, codec.tag, codec)
+
+    def tagged(self, value: Any, tag: str, codec: Codec | None = None) -> Tree:
+        codec = codec or _codec(tag)
+        key = id(value)
+        if key in self.path:
+            return opaque_tag(value, "a reference to a value that it is in itself")
+        if self.depth + codec.levels > DEPTH_LIMIT:
+            return opaque_tag(value, f"nested more than {DEPTH_LIMIT} levels deep")
+        self.left -= 1
+        if self.left < 0:
+            return opaque_tag(value, f"one of more than {SIZE_LIMIT:,} containers")
+        self.path.add(key)
+        self.depth += codec.levels
+        try:
+            return {TAG: tag, **codec.encode(value, self.tree)}
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001
+            return opaque_tag(value)
+        finally:
+            self.depth -= codec.levels
+            self.path.discard(key)
+
+
+_TEXT, _INT, _FLOAT, _DICT = "str", "int", "float", "dict"
+
+
+def _codec(tag: str) -> Codec:
+    found = codec_of(tag)
+    assert found is not None, tag  # noqa: S101 - registered by the package itself
+    return found

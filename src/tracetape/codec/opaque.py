@@ -1,0 +1,200 @@
+"""What cannot be stored: the tag that is written for it, the object that is served in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, NoReturn
+
+from tracetape.codec.raw import class_name, mro
+from tracetape.codec.registry import TAG, Codec, Read, Tree, Write
+from tracetape.errors import ValueNotRebuilt
+
+__all__ = [
+    "CODECS",
+    "OPAQUE",
+    "Missing",
+    "OpaquePart",
+    "entry_step",
+    "not_stored",
+    "opaque_tag",
+    "step",
+    "walk_opaque",
+]
+
+OPAQUE = "opaque"
+TEXT_LIMIT = 500
+
+_AT_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+_ADDRESS = re.compile(r"\b0x[0-9A-Fa-f]{8,16}\b")
+_SECRETS = frozenset({"Secret", "SecretStr", "SecretBytes", "_SecretBase", "_SecretField", "SecretField"})
+
+_PAIRED = frozenset({"dict", "OrderedDict", "Counter", "defaultdict"})
+
+MissingHook = Callable[[str, str], NoReturn]
+"""Told the path and the type of a part that was used although it was never stored."""
+
+
+def opaque_tag(value: object, why: str | None = None) -> dict[str, Tree]:
+    """The tag of a value that cannot be stored: its type, and `why` or its repr for people."""
+    text = _text(value) if why is None else why
+    return {TAG: OPAQUE, "class": class_name(type(value))[0], "text": text}
+
+
+def _is_secret(cls: type) -> bool:
+    """Whether a class is pydantic's SecretStr or kin. Decided by name: there are several of them."""
+    return any(_short_name(one) in _SECRETS for one in mro(cls))
+
+
+def _short_name(cls: type) -> str:
+    """The name without what it is nested in, and without parameters."""
+    return re.split("[:.]", class_name(cls)[0].partition("[")[0])[-1]
+
+
+def _text(value: object) -> str:
+    try:
+        text = repr(value)
+        if len(text) > 2 * TEXT_LIMIT:
+            text = text[: 2 * TEXT_LIMIT]
+        text = _ADDRESS.sub("0x…", _AT_ADDRESS.sub("", text))
+        if len(text) > TEXT_LIMIT:
+            text = text[: TEXT_LIMIT - 1] + "…"
+        return text.encode("utf-8", "backslashreplace").decode()[:TEXT_LIMIT]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a repr can raise anything, and is only for people
+        return f"(its repr raised {class_name(type(error))[0].partition(':')[2]})"
+
+
+class OpaquePart(NamedTuple):
+    """A part of a payload that was not stored. `path` is `$` where that is the whole value."""
+
+    path: str
+    type_name: str
+
+
+def walk_opaque(tree: Tree, path: str = "$") -> Iterator[OpaquePart]:
+    """The opaque parts of a tree, outermost first. Does not recurse: a payload may be nested to any depth."""
+    waiting = [(path, tree)]
+    while waiting:
+        here, node = waiting.pop()
+        if type(node) is list:
+            waiting += reversed([(f"{here}[{n}]", one) for n, one in enumerate(node)])
+        elif type(node) is dict:
+            if node.get(TAG) == OPAQUE:
+                yield OpaquePart(here, str(node.get("class", "?")))
+                continue
+            waiting += reversed(list(_inside(here, node)))
+
+
+def _inside(path: str, node: dict[str, Tree]) -> Iterator[tuple[str, Tree]]:
+    tag = node.get(TAG)
+    tagged = TAG in node
+    for name, one in node.items():
+        if tag in _PAIRED and name == "items" and type(one) is list:
+            yield from _inside_pairs(path, one)
+        elif tagged and name in ("fields", "state", "members", "value", "private", "extra") and type(one) is dict:
+            yield path, one
+        elif tagged and name == "items" and type(one) is list:
+            for n, item in enumerate(one):
+                yield f"{path}[{n}]", item
+        elif name != TAG:
+            yield step(path, name), one
+
+
+def _inside_pairs(path: str, pairs: list[Tree]) -> Iterator[tuple[str, Tree]]:
+    for n, pair in enumerate(pairs):
+        if type(pair) is list and len(pair) == 2:
+            yield f"{path}[{n}][0]", pair[0]
+            yield path + entry_step(n, pair[0]), pair[1]
+
+
+def entry_step(n: int, key: Any) -> str:
+    """How a path goes on to the n-th entry of a dict, by its key where that is short to say."""
+    return f"[{key!r}]" if type(key) in (str, int, bool, float) else f"[{n}][1]"
+
+
+def step(path: str, name: str) -> str:
+    """The path of a named part."""
+    return f"{path}.{name}" if name.isidentifier() else f"{path}[{name!r}]"
+
+
+def not_stored(path: str, type_name: str) -> NoReturn:
+    """The hook where nobody gave one: raises ValueNotRebuilt, saying what to do."""
+    raise ValueNotRebuilt(
+        f"{path} is a {type_name}, of which only the type and text were recorded, and the program uses it. "
+        f"Record what the program needs of it (output=… at its boundary), or run that call live"
+    )
+
+
+class Missing:
+    """Stands for a part that was not stored. Any use of it calls the hook, which does not return.
+
+    Only what a debugger, or code that merely hands it on, needs is let through: `repr`, `type`, `copy`.
+    `isinstance` is a use: a program that asks goes one way or the other by the answer.
+    """
+
+    __slots__ = ("_hook", "_path", "_tag")
+
+    _tag: Mapping[str, Tree]
+    _path: str
+    _hook: MissingHook
+
+    def __init__(self, path: str, tag: Mapping[str, Tree], hook: MissingHook | None = None) -> None:
+        object.__setattr__(self, "_path", path)
+        object.__setattr__(self, "_tag", tag)
+        object.__setattr__(self, "_hook", hook or not_stored)
+
+    def __repr__(self) -> str:
+        path: str = object.__getattribute__(self, "_path")
+        return f"<Missing {_type_name(self)} at {path}>"
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__deepcopy__", "__copy__"):
+            return object.__getattribute__(self, name)
+        return _use(self)
+
+    def __copy__(self) -> Missing:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Missing:
+        return self
+
+
+def _type_name(missing: Missing) -> str:
+    tag: Mapping[str, Tree] = object.__getattribute__(missing, "_tag")
+    return str(tag.get("class", "?"))
+
+
+def _use(self: Missing, *args: object, **kwargs: object) -> NoReturn:
+    hook: MissingHook = object.__getattribute__(self, "_hook")
+    hook(object.__getattribute__(self, "_path"), _type_name(self))
+    not_stored(object.__getattribute__(self, "_path"), _type_name(self))
+
+
+_USES = """
+    call iter next reversed len length_hint bool str format bytes hash eq ne lt le gt ge contains getitem setitem
+    delitem setattr delattr dir int float complex index round trunc floor ceil fspath enter exit aenter aexit await
+    aiter anext neg pos abs invert add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or radd
+    rsub rmul rmatmul rtruediv rfloordiv rmod rdivmod rpow rlshift rrshift rand rxor ror iadd isub imul imatmul
+    itruediv ifloordiv imod ipow ilshift irshift iand ixor ior get set delete instancecheck subclasscheck
+    reduce_ex buffer
+"""
+for _name in _USES.split():
+    setattr(Missing, f"__{_name}__", _use)
+
+
+def _encode(value: object, write: Write) -> dict[str, Tree]:
+    if type(value) is Missing:
+        # Handed on as an input it compares as what it stands for.
+        tag: Mapping[str, Tree] = object.__getattribute__(value, "_tag")
+        return {name: one for name, one in tag.items() if name in ("class", "text")}
+    # A secret: the type alone.
+    return {"class": class_name(type(value))[0]}
+
+
+def _decode(body: Mapping[str, Tree], read: Read) -> Any:
+    return read.missing(body)
+
+
+CODECS = (Codec(tag=OPAQUE, types=(Missing,), covers=_is_secret, encode=_encode, decode=_decode),)

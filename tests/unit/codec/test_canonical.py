@@ -1,0 +1,136 @@
+"""What makes two stored values equal, and where two differ."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import pytest
+
+from tracetape.codec import to_tree
+from tracetape.codec.canonical import IgnorePaths, canonical, differences, key_of, readable
+from tracetape.errors import UsageError
+
+
+class Side(enum.Enum):
+    SELL = "sell"
+
+
+def key(value: Any) -> bytes:
+    return key_of(canonical(to_tree(value)))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ({1: "x", 2: "y"}, {2: "y", 1: "x"}),
+        ({"s": {3, 1, 2}}, {"s": {2, 3, 1}}),
+        ({"f": frozenset(["b", "a"])}, {"f": frozenset(["a", "b"])}),
+        ({"o": object()}, {"o": object()}),
+        ({"o": lambda: 1}, {"o": lambda: 2}),
+    ],
+)
+def test_these_are_the_same_call(a: Any, b: Any) -> None:
+    assert key(a) == key(b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([1, 2], [2, 1]),
+        ((1, 2), [1, 2]),
+        (1, True),
+        (1, 1.0),
+        (1, "1"),
+        (0.0, -0.0),
+        (float("nan"), float("inf")),
+        (10**30, 10**30 + 1),
+        ({"a": None}, {}),
+        (b"a", "a"),
+        ({1}, frozenset({1})),
+        (object(), lambda: 1),
+    ],
+)
+def test_these_are_not(a: Any, b: Any) -> None:
+    assert key(a) != key(b)
+
+
+def where(a: Any, b: Any) -> list[str]:
+    return [str(one) for one in differences(canonical(to_tree(a)), canonical(to_tree(b)))]
+
+
+def test_each_differing_leaf_has_its_path_and_both_values() -> None:
+    assert where({"order": {"quantity": 1000, "side": "sell"}}, {"order": {"quantity": 5, "side": "sell"}}) == [
+        "$.order.quantity: recorded 1000, now 5"
+    ]
+    assert where({"a": [1, 2, 3]}, {"a": [1, 9]}) == [
+        "$.a[1]: recorded 2, now 9",
+        "$.a[2]: recorded 3, now (absent)",
+    ]
+    assert where({"odd key": 1}, {}) == ['$["odd key"]: recorded 1, now (absent)']
+    assert where({"a": [1]}, {"a": {"b": 1}}) == ['$.a: recorded [1], now {"b":1}']
+    assert where({"a": 1}, {"a": 1}) == []
+
+
+def test_tags_are_no_part_of_the_path() -> None:
+    assert where({"t": (1, 2)}, {"t": (1, 3)}) == ["$.t[1]: recorded 2, now 3"]
+
+
+def test_long_values_are_cut() -> None:
+    (text,) = where({"a": "x" * 1000}, {"a": "y"})
+    assert len(text) < 300
+    assert text.endswith('(1,002 characters), now "y"')
+
+
+def test_values_are_shown_as_people_write_them() -> None:
+    shown = readable(to_tree({"t": (1, 2), "e": ValueError("no"), "k": {1: 2}, "b": {3, 4}, "s": Side.SELL}))
+    assert shown == {
+        "t": [1, 2],
+        "e": 'ValueError("no")',
+        "k": {"1": 2},
+        "b": [3, 4],
+        "s": "Side.SELL",
+    }
+
+
+TREE = {"at": 0, "m": [{"id": 1, "at": 2}, {"id": 3}], "t": {"$type": "tuple", "items": [{"at": 4}]}}
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        ("$.at", {"m": [{"id": 1, "at": 2}, {"id": 3}], "t": {"$type": "tuple", "items": [{"at": 4}]}}),
+        (".at", {"m": [{"id": 1, "at": 2}, {"id": 3}], "t": {"$type": "tuple", "items": [{"at": 4}]}}),
+        ("..at", {"m": [{"id": 1}, {"id": 3}], "t": {"$type": "tuple", "items": [{}]}}),
+        ("$.m[*].id", {"at": 0, "m": [{"at": 2}, {}], "t": {"$type": "tuple", "items": [{"at": 4}]}}),
+        ("$.m[1]", {"at": 0, "m": [{"id": 1, "at": 2}, None], "t": {"$type": "tuple", "items": [{"at": 4}]}}),
+        ("$.t[0].at", {"at": 0, "m": [{"id": 1, "at": 2}, {"id": 3}], "t": {"$type": "tuple", "items": [{}]}}),
+        ("$[*]", {}),
+        (
+            "$.nowhere.x",
+            {"at": 0, "m": [{"id": 1, "at": 2}, {"id": 3}], "t": {"$type": "tuple", "items": [{"at": 4}]}},
+        ),
+    ],
+)
+def test_ignored_paths_are_left_out(path: str, left: Any) -> None:
+    assert IgnorePaths([path]).prune(TREE) == left
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (
+            "$.a[x]",
+            "ignore path '$.a[x]' cannot be read at '[x]': a path is made of .name, ..name, [0] and [*], as in "
+            "'$.messages[*].id' or '..created'",
+        ),
+        ("$", "ignore path '$' would leave nothing to compare; name a member, as in '$.created'"),
+        ("created", None),
+    ],
+)
+def test_a_path_that_cannot_be_read_is_refused(path: str, message: str | None) -> None:
+    with pytest.raises(UsageError) as caught:
+        IgnorePaths([path])
+    if message is not None:
+        assert str(caught.value) == message
