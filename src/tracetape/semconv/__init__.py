@@ -1,0 +1,1 @@
+"""Our convention: how a crossing lies in a span's attributes."""

@@ -1,0 +1,87 @@
+"""Every attribute key that tracetape writes or reads, once.
+
+The `gen_ai.*`, `code.*`, `error.*`, `exception.*` and `vcs.*` keys are those of the OpenTelemetry semantic
+conventions (registry: gen-ai, code, error, exception, vcs). The `tracetape.*` keys are ours; recordings
+outlive the code, so a key is never given another meaning.
+"""
+
+from __future__ import annotations
+
+SCOPE_NAME = "tracetape"
+SCHEMA_VERSION_NOW = 1
+
+SCHEMA_VERSION = "tracetape.schema.version"
+BOUNDARY_NAME = "tracetape.boundary.name"
+BOUNDARY_KIND = "tracetape.boundary.kind"
+BOUNDARY_VERSION = "tracetape.boundary.version"
+SEQ = "tracetape.seq"
+PROCESS_ID = "tracetape.process.id"
+INPUT_VALUE = "tracetape.input.value"
+INPUT_DIGEST = "tracetape.input.digest"
+INPUT_SIZE = "tracetape.input.size"
+OUTPUT_VALUE = "tracetape.output.value"
+OUTPUT_DIGEST = "tracetape.output.digest"
+OUTPUT_SIZE = "tracetape.output.size"
+OUTCOME_TYPE = "tracetape.outcome.type"
+OUTCOME_SHAPE = "tracetape.outcome.shape"
+STREAM_END = "tracetape.stream.end"
+STREAM_ITEM_COUNT = "tracetape.stream.item_count"
+BUILD_ID = "tracetape.build.id"
+CONTENT = "tracetape.content"
+REPLAY_MODE = "tracetape.replay.mode"
+UNPLACED = "tracetape.recording.unplaced"
+LOST = "tracetape.recording.lost"
+FOREIGN_UNSEEN = "tracetape.recording.foreign_unseen"
+
+CODE_FUNCTION = "code.function.name"
+ERROR_TYPE = "error.type"
+EXCEPTION_EVENT = "exception"
+EXCEPTION_TYPE = "exception.type"
+EXCEPTION_MESSAGE = "exception.message"
+VCS_REVISION = "vcs.ref.head.revision"
+
+GEN_AI_OPERATION = "gen_ai.operation.name"
+GEN_AI_REQUEST_MODEL = "gen_ai.request.model"
+GEN_AI_RESPONSE_MODEL = "gen_ai.response.model"
+GEN_AI_TOOL_NAME = "gen_ai.tool.name"
+GEN_AI_AGENT_NAME = "gen_ai.agent.name"
+GEN_AI_INPUT_TOKENS = "gen_ai.usage.input_tokens"
+GEN_AI_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+GEN_AI_USAGE = "gen_ai.usage."
+
+# gen_ai.operation.name has a value for these kinds (semantic conventions, registry gen-ai).
+OPERATIONS = {
+    "llm": "chat",
+    "tool": "execute_tool",
+    "embedding": "embeddings",
+    "agent": "invoke_agent",
+    "retrieval": "retrieval",
+}
+
+KINDS = (
+    "llm",
+    "tool",
+    "retrieval",
+    "memory",
+    "embedding",
+    "agent",
+    "router",
+    "custom",
+    "effect",
+    "checkpoint",
+)
+
+# Arguments of a model call that are request parameters of the conventions under the same name.
+SAMPLING = {
+    name: f"gen_ai.request.{name}"
+    for name in (
+        "temperature",
+        "top_p",
+        "top_k",
+        "max_tokens",
+        "seed",
+        "frequency_penalty",
+        "presence_penalty",
+        "stop_sequences",
+    )
+}

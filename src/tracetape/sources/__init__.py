@@ -1,0 +1,1 @@
+"""Bytes → Recording: formats say how spans lie in bytes, conventions how attributes are named."""

@@ -1,0 +1,9 @@
+"""The conventions that are read, those asked first first. A new one is a module and a line here."""
+
+from __future__ import annotations
+
+from tracetape.sources.conventions import Convention, native
+
+__all__ = ["CONVENTIONS"]
+
+CONVENTIONS: tuple[Convention, ...] = (native,)

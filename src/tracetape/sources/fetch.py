@@ -1,0 +1,162 @@
+"""Opens files: the only I/O of reading."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracetape.errors import SourceError
+from tracetape.model.names import nearest
+from tracetape.sources.unpack import Budget, unpacked
+
+__all__ = ["Stream", "files_of", "opened"]
+
+_CHUNK = 2**20
+_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*://")
+# What a recording writes beside its file while it runs: `<file>.open.<pid>`.
+_MARKS = re.compile(r"\.open\.\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One open file, unpacked.
+
+    name: the path as given, for messages. budget: how much was read, and whether packed data was cut.
+    """
+
+    name: str
+    reader: io.BufferedReader[_Chunks]
+    budget: Budget
+
+
+def files_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """The files that the sources are: a file is itself, a directory all files under it in order of name.
+
+    Hidden files and the marks of running recordings (`*.open.<pid>`) are no part of a directory.
+
+    Raises SourceError FILE_NOT_FOUND (with the nearest names of that folder), CANNOT_READ, or
+    UNKNOWN_SOURCE for a URL.
+    """
+    found: list[Path] = []
+    for source in sources:
+        text = os.fspath(source)
+        if _URL.match(text):
+            raise SourceError(
+                f"{text} is not a file: only files and directories are read. Save the trace to a file "
+                "(OTLP JSON or protobuf) and give its path.",
+                code="UNKNOWN_SOURCE",
+            )
+        path = Path(text)
+        try:
+            if path.is_dir():
+                found += _inside(path, set())
+            elif os.path.lexists(path):
+                found.append(path)
+            else:
+                raise _missing(path)
+        except OSError as error:
+            raise _unreadable(path, error) from None
+        except ValueError:
+            raise SourceError(f"{text!r} cannot be a path: it holds a NUL", code="FILE_NOT_FOUND") from None
+    return found
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Stream]:
+    """Open one file and unpack it (gzip, zstd) on the way.
+
+    Raises SourceError CANNOT_READ here or while reading; FormatError as `unpack.unpacked` does.
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    with file:
+        budget = Budget(str(path))
+        chunks = unpacked(_chunks(file, path, budget), budget)
+        with io.BufferedReader(_Chunks(chunks), _CHUNK) as reader:
+            yield Stream(str(path), reader, budget)
+
+
+def _chunks(file: io.BufferedReader, path: Path, budget: Budget) -> Iterator[bytes]:
+    while True:
+        try:
+            chunk = file.read(_CHUNK)
+        except OSError as error:
+            raise _unreadable(path, error) from None
+        if not chunk:
+            return
+        budget.packed += len(chunk)
+        yield chunk
+
+
+class _Chunks(io.RawIOBase):
+    """Chunks as a raw file, so that io.BufferedReader finds the lines in C."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fills the buffer unless the chunks end, so that a peek sees as much as there is."""
+        filled = 0
+        while filled < len(buffer):
+            if not self._left:
+                chunk = next(self._chunks, None)
+                if chunk is None:
+                    break
+                self._left = memoryview(chunk)
+            size = min(len(buffer) - filled, len(self._left))
+            buffer[filled : filled + size] = self._left[:size]
+            self._left = self._left[size:]
+            filled += size
+        return filled
+
+
+def _inside(folder: Path, seen: set[tuple[int, int]]) -> list[Path]:
+    status = folder.stat()
+    # A link to a folder above would go round for ever.
+    if (status.st_dev, status.st_ino) in seen:
+        return []
+    seen.add((status.st_dev, status.st_ino))
+    found: list[Path] = []
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or _MARKS.search(path.name):
+            continue
+        if path.is_dir():
+            found += _inside(path, seen)
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise SourceError(
+                f"{path} is not a file that can be read (a broken link, a pipe or a socket). Remove it, or give "
+                f"the files of {folder} one by one.",
+                code="CANNOT_READ",
+            )
+    return found
+
+
+def _missing(path: Path) -> SourceError:
+    folder = path.parent
+    if not folder.is_dir():
+        return SourceError(f"{path}: no such file, and no folder {folder}", code="FILE_NOT_FOUND")
+    names = sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
+    return SourceError(
+        f"{path}: no such file in {folder.resolve()}{nearest(path.name, names)}", code="FILE_NOT_FOUND"
+    )
+
+
+def _unreadable(path: Path, error: OSError) -> SourceError:
+    if isinstance(error, PermissionError):
+        advice = "Ask its owner for the right to read it, or copy it as that user."
+    else:
+        advice = "Copy it to a local disk and try again."
+    return SourceError(f"{path} cannot be read: {error.strerror or error}. {advice}", code="CANNOT_READ")

@@ -1,0 +1,146 @@
+"""OTLP protobuf: a TracesData message, which is an ExportTraceServiceRequest byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from tracetape.errors import FormatError
+from tracetape.model.span import NOTHING, Event, Gap, Link, Scope, SpanRecord, Status
+from tracetape.sources.detect import varint
+from tracetape.sources.formats.span_rules import (
+    KINDS,
+    NAN,
+    STATUS_CODES,
+    add_attribute,
+    finished_span,
+)
+from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_from_bytes
+from tracetape.sources.records import SKIPPED, Record
+
+if TYPE_CHECKING:
+    from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+    from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
+
+__all__ = ["claims", "name", "read"]
+
+name = "OTLP protobuf"
+
+
+def claims(content: dict[str, Any] | bytes) -> bool:
+    """Any message: protobuf does not say what it holds."""
+    return type(content) is bytes
+
+
+def read(record: Record) -> Iterator[SpanRecord | Gap]:
+    """The spans of a message (opentelemetry/proto/trace/v1/trace.proto). Bytes that are none give gap
+    SKIPPED_LINE.
+
+    Raises FormatError BAD_TRACE_ID, BAD_SPAN_ID, WRONG_SIGNAL or UNKNOWN_FORMAT.
+    """
+    content, where = record.content, record.where
+    data = _parsed(content) if isinstance(content, bytes) else None
+    if data is None:
+        size = len(content)
+        yield Gap(SKIPPED, f"{size:,} bytes that are not an OTLP protobuf message: damaged, or cut off", where)
+        return
+    empty = True
+    for group in data.resource_spans:
+        gaps: list[Gap] = []
+        resource = _attributes(group.resource.attributes, f"the resource ({where})", gaps)
+        yield from gaps
+        for scoped in group.scope_spans:
+            scope = Scope(scoped.scope.name, scoped.scope.version)
+            for span in scoped.spans:
+                empty = False
+                yield _span(span, resource, scope, where)
+    if empty and isinstance(content, bytes):
+        _refuse_wrapped(content, where)
+
+
+def _parsed(content: Any) -> TracesData | None:
+    # Imported on first use: the generated classes cost more time than all the rest of reading a JSON file.
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+    from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+    data = TracesData()
+    try:
+        data.ParseFromString(content)
+    except DecodeError:
+        return None
+    return data
+
+
+def _refuse_wrapped(content: bytes, where: str) -> None:
+    """Tempo's v2 answer is a TracesData inside field 1, and parses as a TracesData without spans."""
+    size = varint(content, 1)
+    inner = _parsed(content[size[1] : size[1] + size[0]]) if size else None
+    if inner and any(scoped.spans for group in inner.resource_spans for scoped in group.scope_spans):
+        raise FormatError(
+            f"{where}: looks like an answer of Tempo's /api/v2/traces in protobuf, which is not read. "
+            "Ask for /api/traces/{id} with Accept: application/protobuf, which gives OTLP protobuf.",
+            code="UNKNOWN_FORMAT",
+        )
+
+
+def _span(span: Span, resource: dict[str, Any], scope: Scope, where: str) -> SpanRecord:
+    if not span.trace_id and not span.span_id:
+        raise FormatError(
+            f"{where}: a span without ids. It looks like an OTLP export of logs or metrics; give "
+            "the one of traces.",
+            code="WRONG_SIGNAL",
+        )
+    what = f"span {span.name[:80]!r} ({where})"
+    gaps: list[Gap] = []
+    return finished_span(
+        trace_id=id_from_bytes(span.trace_id, TRACE_ID_BYTES, what),
+        span_id=id_from_bytes(span.span_id, SPAN_ID_BYTES, what),
+        parent_id=id_from_bytes(span.parent_span_id, SPAN_ID_BYTES, f"the parent of {what}"),
+        name=span.name,
+        kind=KINDS[span.kind] if 0 <= span.kind < len(KINDS) else KINDS[0],
+        start_ns=span.start_time_unix_nano,
+        end_ns=span.end_time_unix_nano or None,
+        status=Status(_code(span.status.code), span.status.message),
+        attributes=_attributes(span.attributes, what, gaps) if span.attributes else NOTHING,
+        events=tuple(
+            Event(one.name, one.time_unix_nano, _attributes(one.attributes, f"an event of {what}", gaps))
+            for one in span.events
+        ),
+        links=tuple(
+            Link(
+                id_from_bytes(one.trace_id, TRACE_ID_BYTES, f"a link of {what}"),
+                id_from_bytes(one.span_id, SPAN_ID_BYTES, f"a link of {what}"),
+                _attributes(one.attributes, f"a link of {what}", gaps),
+            )
+            for one in span.links
+        ),
+        resource=resource,
+        scope=scope,
+        dropped_attributes=span.dropped_attributes_count,
+        gaps=tuple(gaps),
+        where=where,
+    )
+
+
+def _code(number: int) -> str:
+    return STATUS_CODES[number] if 0 <= number < len(STATUS_CODES) else STATUS_CODES[0]
+
+
+def _attributes(pairs: Iterable[KeyValue], what: str, gaps: list[Gap]) -> dict[str, Any]:
+    attributes: dict[str, Any] = {}
+    for pair in pairs:
+        add_attribute(attributes, pair.key, _value(pair.value, what, gaps), what, gaps)
+    return attributes
+
+
+def _value(value: AnyValue, what: str, gaps: list[Gap]) -> Any:
+    """Nesting is bounded by the parser, at 100 messages."""
+    kind = value.WhichOneof("value")
+    if kind is None:
+        return None
+    content = getattr(value, kind)
+    if kind == "array_value":
+        return [_value(one, what, gaps) for one in content.values]
+    if kind == "kvlist_value":
+        return _attributes(content.values, what, gaps)
+    return NAN if content != content else content

@@ -1,0 +1,218 @@
+"""Cuts text into JSON objects: lines, documents pretty or not, arrays, one after another, logs between."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from tracetape.errors import FormatError
+from tracetape.model.span import Gap
+from tracetape.sources.detect import BOM
+from tracetape.sources.records import SKIPPED, TRUNCATED, Record, quoted
+from tracetape.sources.unpack import LINE_LIMIT
+
+__all__ = ["read_text"]
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+
+
+def read_text(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]:
+    """Every JSON object of the text, an array's one by one, with what lies between as gaps.
+
+    Lines end at "\\n" only: payloads hold raw U+2028 (OTLP file exporter: JSON lines). A line that is
+    not JSON is gap SKIPPED_LINE; text that ends inside a document is gap TRUNCATED_LAST_RECORD; bytes
+    that are not UTF-8 are replaced, with gap INVALID_UTF8.
+
+    Raises FormatError TOO_LARGE for a line over 256 MiB, TOO_DEEP for nesting that cannot be parsed.
+    """
+    lines = _lines(reader, name)
+    waiting = next(lines, None)
+    while waiting is not None:
+        number, raw, line = waiting
+        try:
+            content = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            pieces = list(_search(_repaired(line), name, number))
+        else:
+            yield from _objects(content, f"{name}:{number}")
+            waiting = next(lines, None)
+            continue
+        whole = [piece for piece in pieces if isinstance(piece, Record) or piece.code != TRUNCATED]
+        waiting = next(lines, None)
+        if len(whole) == len(pieces) or waiting is None:
+            yield from pieces
+        # Cut short, or the first line of a document of many lines: the next line tells.
+        elif _stands_alone(waiting[2]):
+            yield from whole
+            yield Gap(SKIPPED, f"line {number} is cut in the middle of a JSON document", f"{name}:{number}")
+        else:
+            blank = b"\n" * (waiting[0] - number - 1)
+            text = raw.removeprefix(BOM) + blank + waiting[1] + reader.read()
+            yield from _document(text, name, number)
+            return
+
+
+def _lines(reader: io.BufferedIOBase, name: str) -> Iterator[tuple[int, bytes, bytes]]:
+    """Each line that is not blank: its number, as it is, and without white space and byte order mark."""
+    number = 0
+    while raw := reader.readline(LINE_LIMIT + 1):
+        number += 1
+        if len(raw) > LINE_LIMIT:
+            raise FormatError(
+                f"{name}:{number}: a line of more than {LINE_LIMIT:,} bytes, which is the most that is read. "
+                "Export in smaller batches.",
+                code="TOO_LARGE",
+            )
+        line = raw.strip()
+        if line.startswith(BOM):
+            line = line.removeprefix(BOM).strip()
+        if line:
+            yield number, raw, line
+
+
+def _document(data: bytes, name: str, first: int) -> Iterator[Record | Gap]:
+    """Text whose documents run over several lines."""
+    try:
+        content = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        yield from _search(_repaired(data), name, first)
+    else:
+        yield from _objects(content, f"{name}:{first}")
+
+
+def _objects(content: Any, where: str) -> Iterator[Record | Gap]:
+    if type(content) is dict:
+        yield Record(content, where)
+    elif type(content) is list:
+        for one in content:
+            if type(one) is dict:
+                yield Record(one, where)
+            else:
+                yield Gap(SKIPPED, f"an array holds {type(one).__name__}, not an object", where)
+    else:
+        yield Gap(SKIPPED, "a lone JSON value, not an object", where)
+
+
+def _stands_alone(line: bytes) -> bool:
+    """Whether a line is a filled JSON object or array by itself, so that the line before it was cut."""
+    if line[:1] not in (b"{", b"["):
+        return False
+    try:
+        return bool(orjson.loads(line))
+    except orjson.JSONDecodeError:
+        return False
+
+
+def _repaired(data: bytes) -> tuple[str, bool]:
+    """The text, and whether bytes in it had to be replaced."""
+    try:
+        return data.decode("utf-8"), False
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            # Cut inside a character, which is no damage beside that of the cut.
+            return data[: error.start].decode("utf-8"), False
+        return data.decode("utf-8", "replace"), True
+
+
+def _search(found: tuple[str, bool], name: str, first: int) -> Iterator[Record | Gap]:
+    """JSON documents in text that is not one by itself. Slower than orjson, and takes more: documents one
+    after another, NaN, lone surrogates. Yields at least one piece."""
+    text, replaced = found
+    line, counted, at = first, 0, 0
+    while (at := _after_blank(text, at)) < len(text):
+        line += text.count("\n", counted, at)
+        counted = at
+        where = f"{name}:{line}"
+        if text[at] not in "{[":
+            end = _line_end(text, at)
+            yield _noise(text[at:end], where, line)
+            at = end
+            continue
+        try:
+            content, end = _DECODER.raw_decode(text, at)
+            if "\\u" in text[at:end]:
+                content, bad = _without_surrogates(content)
+                replaced = replaced or bad
+        except json.JSONDecodeError as error:
+            if _ran_out(text, error):
+                size = len(text[at:].encode("utf-8"))
+                yield Gap(
+                    TRUNCATED,
+                    f"the text ends in the middle of a JSON document, {size:,} bytes after its start at line "
+                    f"{line}; what came before it is kept. The process was killed, or is still writing.",
+                    where,
+                )
+                break
+            end = _line_end(text, error.pos)
+            yield _noise(text[at : _line_end(text, at)], where, line, f" ({error.msg}, column {error.colno})")
+        except RecursionError:
+            raise _too_deep(where) from None
+        except ValueError as error:
+            # An int of more digits than Python converts: json lets it through as a bare ValueError.
+            end = _line_end(text, at)
+            yield _noise(text[at:end], where, line, f" ({error})")
+        else:
+            yield from _objects(content, where)
+        at = end
+    if replaced:
+        yield Gap(
+            "INVALID_UTF8",
+            f"line {first}: bytes that are not UTF-8, or halves of surrogate pairs, were replaced by U+FFFD",
+            f"{name}:{first}",
+        )
+
+
+def _after_blank(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _ran_out(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether the text is right as far as it goes. "Unterminated string" always runs to the end."""
+    rest = text[error.pos : error.pos + 16]
+    if not rest.strip() or error.msg.startswith("Unterminated string"):
+        return True
+    if error.pos + len(rest) < len(text):
+        return False
+    if error.msg.startswith("Invalid \\"):
+        return len(rest) <= 6
+    return any(word.startswith(rest) for word in _WORDS)
+
+
+def _noise(text: str, where: str, line: int, why: str = "") -> Gap:
+    return Gap(SKIPPED, f"line {line} is not JSON: {quoted(text.strip()[:256].encode('utf-8'))}{why}", where)
+
+
+def _without_surrogates(value: Any) -> tuple[Any, bool]:
+    """The value with halves of surrogate pairs replaced, and whether there were any."""
+    if isinstance(value, str):
+        clean = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return clean, clean != value
+    if isinstance(value, list):
+        pairs = [_without_surrogates(one) for one in value]
+        return [one for one, _ in pairs], any(bad for _, bad in pairs)
+    if isinstance(value, dict):
+        keys = [_without_surrogates(key) for key in value]
+        pairs = [_without_surrogates(one) for one in value.values()]
+        clean_map = {key: one for (key, _), (one, _) in zip(keys, pairs, strict=True)}
+        return clean_map, any(bad for _, bad in (*keys, *pairs))
+    return value, False
+
+
+def _too_deep(where: str) -> FormatError:
+    return FormatError(
+        f"{where}: nested too deeply to be read (the most is 200 levels). No exporter writes that.",
+        code="TOO_DEEP",
+    )

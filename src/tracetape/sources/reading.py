@@ -1,0 +1,132 @@
+"""Files → spans and gaps, whatever the format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tracetape.errors import FormatError
+from tracetape.model.span import Gap, SpanRecord
+from tracetape.sources.detect import HEAD, TEXT, framing_of
+from tracetape.sources.fetch import Stream, opened
+from tracetape.sources.formats import Format
+from tracetape.sources.formats.registry import FORMATS, format_of
+from tracetape.sources.formats.unread import WRONG_SIGNAL, unread_layout
+from tracetape.sources.framed_records import read_binary
+from tracetape.sources.json_records import read_text
+from tracetape.sources.records import SKIPPED, TRUNCATED, Record
+
+__all__ = ["TRUNCATED_FILE", "read_files"]
+
+TRUNCATED_FILE = "TRUNCATED_FILE"
+
+# A log of a million lines between two records is one fact, not a million.
+_SKIPPED_SHOWN = 20
+
+
+def read_files(paths: Iterable[Path]) -> Iterator[SpanRecord | Gap]:
+    """Every span of every file, in the order of the files, with gaps for what was left out.
+
+    Raises SourceError CANNOT_READ; FormatError as the formats do, and for a file of which nothing could
+    be used: NOT_JSON, NOT_PROTOBUF, TRUNCATED_FILE, WRONG_SIGNAL or UNKNOWN_FORMAT. A file that is merely
+    empty gives nothing.
+    """
+    for path in paths:
+        with opened(path) as stream:
+            yield from _read(stream)
+
+
+def _read(stream: Stream) -> Iterator[SpanRecord | Gap]:
+    head = stream.reader.peek(HEAD)[:HEAD]
+    if not head:
+        if stream.budget.cut:
+            raise _unusable(stream, TRUNCATED_FILE, stream.budget.cut)
+        return
+    framing = framing_of(head, stream.name)
+    if framing == TEXT:
+        records = read_text(stream.reader, stream.name)
+    else:
+        records = read_binary(framing, stream.reader, stream.budget)
+    tally = _Tally(stream, framing)
+    yield from tally.watch(_spans(records, tally))
+
+
+def _spans(records: Iterable[Record | Gap], tally: _Tally) -> Iterator[SpanRecord | Gap]:
+    likely: Format | None = None
+    for record in records:
+        if isinstance(record, Gap):
+            yield record
+            continue
+        likely = format_of(record.content, likely)
+        if likely is None:
+            code, layout = unread_layout(record.content)
+            tally.unread = tally.unread or (code, f"{record.where}: is {layout}")
+            yield Gap(SKIPPED, f"is {layout}, not spans", record.where)
+            continue
+        tally.claimed += 1
+        yield from likely.read(record)
+
+
+class _Tally:
+    """What became of one file: tells a file without spans from one that could not be understood."""
+
+    def __init__(self, stream: Stream, framing: str) -> None:
+        self.claimed = 0
+        self.unread: tuple[str, str] | None = None
+        self._stream = stream
+        self._framing = framing
+        self._spans = 0
+        self._skipped = 0
+        self._first_skipped: Gap | None = None
+        self._truncated: Gap | None = None
+
+    def watch(self, items: Iterable[SpanRecord | Gap]) -> Iterator[SpanRecord | Gap]:
+        """The items, fewer SKIPPED_LINE gaps where there are very many; then what the end of the file says."""
+        last = None
+        for item in items:
+            if isinstance(item, SpanRecord):
+                self._spans += 1
+            elif item.code == TRUNCATED:
+                self._truncated = item
+            elif item.code == SKIPPED:
+                self._skipped += 1
+                self._first_skipped = self._first_skipped or item
+                if self._skipped > _SKIPPED_SHOWN:
+                    last = item
+                    continue
+            yield item
+        if last is not None:
+            more = self._skipped - _SKIPPED_SHOWN
+            yield Gap(SKIPPED, f"{more:,} more were skipped, the last at {last.where}", self._stream.name)
+        cut = self._stream.budget.cut
+        if cut and self._truncated is None:
+            self._truncated = Gap(
+                TRUNCATED, f"{cut}; the records before it are kept. Get the file again.", self._stream.name
+            )
+            yield self._truncated
+        if not self._spans:
+            self._explain()
+
+    def _explain(self) -> None:
+        if self.unread is not None and not self.claimed:
+            code, text = self.unread
+            raise FormatError(f"{text}. {_advice(code, text)}", code=code)
+        if self._truncated is not None:
+            raise _unusable(self._stream, TRUNCATED_FILE, self._truncated.text)
+        if self._first_skipped is not None and not (self.claimed and self._framing == TEXT):
+            code = "NOT_JSON" if self._framing == TEXT else "NOT_PROTOBUF"
+            raise _unusable(self._stream, code, self._first_skipped.text)
+
+
+def _unusable(stream: Stream, code: str, text: str) -> FormatError:
+    return FormatError(f"{stream.name}: {text.removesuffix('.')}. {_advice(code, text)}", code=code)
+
+
+def _advice(code: str, text: str) -> str:
+    if code == TRUNCATED_FILE:
+        return "No span is left in it."
+    if code == WRONG_SIGNAL:
+        return "Give the export of traces."
+    if "<!doctype" in text.lower() or "<html" in text.lower():
+        return "It is a web page: the address was wrong, or needs a login. Save the trace itself."
+    return f"Read are: {', '.join(one.name for one in FORMATS)} (plain, gzip or zstd)."
