@@ -1,0 +1,256 @@
+"""`@boundary`: the mark in the code. `effect` and `checkpoint` are boundaries without a function of their own."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, overload
+
+from tracetape import _sessions
+from tracetape._crossing import (
+    BARE,
+    cross_async_generator,
+    cross_coroutine,
+    cross_function,
+    cross_generator,
+)
+from tracetape._wrapping import wrap
+from tracetape.config import settings
+from tracetape.errors import UsageError
+from tracetape.model.call import BoundarySpec, Call, Mode
+from tracetape.model.names import nearest
+from tracetape.recorder import host
+from tracetape.recorder.mode import Recorder
+from tracetape.recorder.session import Run
+from tracetape.semconv.names import KINDS
+
+__all__ = ["boundary", "checkpoint", "effect"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+Text = str | Callable[..., str | None] | None
+
+_RECEIVERS = ("self", "cls", "mcs")
+_OWN_KINDS = ("effect", "checkpoint")
+
+
+@overload
+def boundary(name: F, /) -> F: ...
+
+
+@overload
+def boundary(
+    name: str | None = None,
+    /,
+    *,
+    kind: str = "custom",
+    version: Text = None,
+    model: Text = None,
+    input: Callable[..., Mapping[str, Any]] | None = None,
+    output: Callable[[Any], Any] | None = None,
+    key: Callable[..., Any] | None = None,
+    usage: Callable[[Any], Mapping[str, int]] | None = None,
+) -> Callable[[F], F]: ...
+
+
+def boundary(
+    name: Any = None,
+    /,
+    *,
+    kind: str = "custom",
+    version: Text = None,
+    model: Text = None,
+    input: Callable[..., Mapping[str, Any]] | None = None,  # noqa: A002
+    output: Callable[[Any], Any] | None = None,
+    key: Callable[..., Any] | None = None,
+    usage: Callable[[Any], Mapping[str, int]] | None = None,
+) -> Any:
+    """Mark a function as a step whose inputs and outcome are recorded, and replayed.
+
+    Works on functions, methods, class and static methods, coroutine functions, generator and async
+    generator functions, and callable objects, above or below other decorators. With no recording, replay
+    or tracer provider the function runs as if it were not marked.
+
+    name:     default: `__qualname__` after its last `<locals>.`.
+    kind:     llm, tool, retrieval, memory, embedding, agent, router, custom.
+    version, model:  a str, or a function of the arguments.
+    input:    a function of the arguments; the mapping it returns is recorded instead of the arguments.
+    output:   a function of the result; what it returns is recorded, hence served, instead of the result.
+    key:      a function of the arguments; its value identifies the call when inputs are compared.
+    usage:    a function of the result → {"input_tokens": …, "output_tokens": …}; default: the usage of a
+              known SDK response.
+    The functions get the arguments by name, without self or cls.
+
+    Raises UsageError at once for an unknown kind or what cannot be called.
+
+        @tracetape.boundary("place_order", kind="tool", version="2026.11.1")
+        def place_order(symbol: str, quantity: int, side: str) -> dict: ...
+    """
+    if name is not None and not isinstance(name, str):
+        return _mark(name, BoundarySpec(name=_name_of(name), code=_code_of(name)))
+    if name == "":
+        raise UsageError('a boundary has a name: @boundary("place_order"), or @boundary alone')
+    if kind not in KINDS or kind in _OWN_KINDS:
+        raise UsageError(f"kind={kind!r} is no kind of boundary" + nearest(str(kind), KINDS[:-2]))
+
+    def decorate(function: F) -> F:
+        spec = BoundarySpec(
+            name=name or _name_of(function),
+            kind=kind,
+            version=version,
+            model=model,
+            input=input,
+            output=output,
+            key=key,
+            usage=usage,
+            code=_code_of(function),
+        )
+        marked: F = _mark(function, spec)
+        return marked
+
+    return decorate
+
+
+def checkpoint(name: str, value: Any) -> None:
+    """A state that the run passed through: recorded, and on replay compared with the recorded one.
+
+    Before the cut a different state is a divergence; after it, it is listed.
+
+        tracetape.checkpoint("positions", portfolio.positions)
+    """
+    spec = _own_spec("checkpoint", name)
+    mode = _mode()
+    if mode is not None:
+        cross_function(mode, Call(spec, {"value": value}, _nothing))
+
+
+def effect(name: str, function: Callable[[], T]) -> T:
+    """A value that differs from run to run (a clock, an id, a random draw): run and recorded once, and
+    served on replay.
+
+    function:  called without arguments; what it returns is returned (a coroutine function's coroutine
+               is to be awaited).
+
+        now = tracetape.effect("now", datetime.now)
+    """
+    spec = _own_spec("effect", name)
+    if not callable(function):
+        raise UsageError(f'effect("{name}", function) takes a function without arguments, not {function!r}')
+    mode = _mode()
+    if mode is None:
+        return function()
+    value: T = cross_function(mode, Call(spec, {}, function))
+    return value
+
+
+def _own_spec(kind: str, name: str) -> BoundarySpec:
+    if not isinstance(name, str) or not name:
+        raise UsageError(f'{kind} takes a name first, as in {kind}("name", …), not {name!r}')
+    _sessions.mark(name)
+    return BoundarySpec(name=name, kind=kind)
+
+
+def _mark(function: Any, spec: BoundarySpec) -> Any:
+    target = function.__func__ if isinstance(function, (classmethod, staticmethod)) else function
+    if inspect.isclass(target) or not callable(target):
+        raise UsageError(f"@boundary marks a function or another callable, not {function!r}")
+    _sessions.mark(spec.name)
+    driver = _driver_of(target)
+    names = _Names(target, static=isinstance(function, staticmethod))
+
+    def cross(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        mode = _mode()
+        if mode is None:
+            return wrapped(*args, **kwargs)
+        bound = instance is not None and not inspect.isclass(target)
+        arguments = names.of(args, kwargs, bound=bound)
+        return driver(mode, Call(spec, arguments, functools.partial(wrapped, *args, **kwargs)))
+
+    return wrap(function, cross)
+
+
+def _mode() -> Mode | None:
+    """What runs a call made here; None where nobody listens."""
+    if _sessions.idle():
+        return Recorder(BARE, (), settings()) if host.present() else None
+    replay = _sessions.replay()
+    runs = tuple(run for run in _sessions.recordings() if isinstance(run, Run))
+    if replay is None:
+        return Recorder(BARE, runs, settings()) if runs or host.present() else None
+    if runs or (replay.emits and host.present()):
+        return Recorder(replay.mode, runs, settings())
+    return replay.mode
+
+
+def _driver_of(target: Any) -> Callable[[Mode, Call], Any]:
+    asked = target if inspect.isroutine(target) or isinstance(target, functools.partial) else target.__call__
+    if inspect.isasyncgenfunction(asked):
+        return cross_async_generator
+    if inspect.iscoroutinefunction(asked):
+        return cross_coroutine
+    if inspect.isgeneratorfunction(asked):
+        return cross_generator
+    return cross_function
+
+
+class _Names:
+    """Arguments → by name, defaults included, without the receiver."""
+
+    def __init__(self, target: Any, *, static: bool) -> None:
+        try:
+            self._whole: inspect.Signature | None = inspect.signature(target)
+        except (ValueError, TypeError):
+            self._whole = None
+        self._rest = None if static or self._whole is None else _without_first(self._whole)
+        self._method = self._rest is not None and _looks_like_a_method(target, self._whole)
+
+    def of(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, bound: bool) -> Mapping[str, Any]:
+        """By name; as `args` and `kwargs` where the signature does not tell (the call itself then raises
+        its own TypeError, or the signature was not true)."""
+        signature = self._rest if bound and self._rest is not None else self._whole
+        if signature is None:
+            return {"args": args, "kwargs": kwargs}
+        try:
+            filled = signature.bind(*args, **kwargs)
+        except TypeError:
+            return {"args": args, "kwargs": kwargs}
+        filled.apply_defaults()
+        arguments = filled.arguments
+        if self._method and not bound:
+            arguments.pop(next(iter(arguments)), None)
+        return arguments
+
+
+def _without_first(signature: inspect.Signature) -> inspect.Signature | None:
+    parameters = list(signature.parameters.values())
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if not parameters or parameters[0].kind not in positional:
+        return None
+    return signature.replace(parameters=parameters[1:])
+
+
+def _looks_like_a_method(target: Any, signature: inspect.Signature | None) -> bool:
+    """A function in a class whose first parameter is named as a receiver: `classmethod` over a boundary
+    hands the class in as a plain argument."""
+    first = next(iter(signature.parameters), "") if signature else ""
+    return first in _RECEIVERS and "." in _name_of(target)
+
+
+def _name_of(function: Any) -> str:
+    target = function.__func__ if isinstance(function, (classmethod, staticmethod)) else function
+    target = target.func if isinstance(target, functools.partial) else target
+    name = getattr(target, "__qualname__", None) or type(target).__qualname__
+    return str(name).rsplit("<locals>.", 1)[-1]
+
+
+def _code_of(function: Any) -> str:
+    """`code.function.name`: the fully qualified name (semantic conventions, registry code)."""
+    target = function.__func__ if isinstance(function, (classmethod, staticmethod)) else function
+    module = getattr(target, "__module__", None)
+    name = getattr(target, "__qualname__", None)
+    return f"{module}.{name}" if module and name else ""
+
+
+def _nothing() -> None:
+    return None

@@ -1,0 +1,1 @@
+"""Where spans go: lines of OTLP JSON in a file."""

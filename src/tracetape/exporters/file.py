@@ -1,0 +1,87 @@
+"""A file of spans that loses no finished one when the process dies."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from tracetape.errors import RecordingError, UsageError
+
+__all__ = ["SpanFile"]
+
+_log = logging.getLogger("tracetape")
+
+_FLAGS = {"x": os.O_EXCL, "a": 0, "w": os.O_TRUNC}
+
+
+class SpanFile:
+    """Each line is one `os.write` on an append descriptor, so that a line is in the page cache before the
+    call returns, and several processes may write into one file. No lock is held: a signal handler that
+    ends a call during a write cannot deadlock.
+
+    path: the file. mode: "x" refuses an existing one, "a" adds to it, "w" empties it. Files are made with
+    mode 0600, since they hold everything that the program said. fsync: wait for the disk after each line
+    (only a power loss needs it; a killed process does not).
+
+    Raises UsageError for another mode, RecordingError where the file cannot be opened.
+    """
+
+    def __init__(self, path: Path, mode: str = "x", *, fsync: bool = False) -> None:
+        if mode not in _FLAGS:
+            raise UsageError(
+                f'mode={mode!r} is not one of "x" (a new file), "a" (add to it), "w" (empty it first)'
+            )
+        self.path = path
+        self.lost = 0
+        self._fsync = fsync
+        try:
+            self._descriptor = os.open(
+                path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | _FLAGS[mode], 0o600
+            )
+        except FileExistsError:
+            raise RecordingError(
+                f"{path} exists, and a recording is never overwritten by accident: give another path, "
+                'mode="a" to add this run to it, or mode="w" to replace it',
+                code="FILE_EXISTS",
+            ) from None
+        except OSError as error:
+            raise RecordingError(f"{path} cannot be written: {error.strerror}. {_advice(path)}") from None
+        self._torn = mode == "a" and self._ends_in_half_a_line()
+
+    def write(self, line: bytes) -> bool:
+        """Append one line (line feed included). A failure is counted in `lost`, said once, not raised:
+        the program that is being recorded goes on."""
+        data = b"\n" + line if self._torn else line
+        try:
+            written = os.write(self._descriptor, data)
+            if self._fsync:
+                os.fsync(self._descriptor)
+        except OSError as error:
+            self._count(error.strerror or str(error))
+            return False
+        self._torn = written < len(data)
+        if self._torn:
+            self._count(f"only {written:,} of {len(data):,} bytes were written")
+        return not self._torn
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def _ends_in_half_a_line(self) -> bool:
+        size = os.fstat(self._descriptor).st_size
+        return size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
+
+    def _count(self, why: str) -> None:
+        self.lost += 1
+        if self.lost == 1:
+            _log.warning("tracetape: %s: a span was lost (%s); the program goes on", self.path, why)
+
+
+def _advice(path: Path) -> str:
+    parent = path.parent
+    if path.is_dir():
+        return "It is a folder."
+    if not parent.exists():
+        return f"Its folder does not exist; make it with: mkdir -p {parent}"
+    return "Choose a folder that this user may write to."

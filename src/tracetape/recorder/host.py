@@ -1,0 +1,134 @@
+"""The host's OpenTelemetry: its provider, its resource, spans on it."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace import NonRecordingSpan, ProxyTracerProvider, Span, SpanContext, TraceFlags, Tracer
+
+from tracetape import __version__
+from tracetape.model.span import Gap
+from tracetape.semconv import names
+
+__all__ = ["HostSpan", "present", "resource", "sees_foreign_spans", "start_span"]
+
+_random = random.Random(os.urandom(16))  # noqa: S311 (ids need to be unlike, not secret)
+os.register_at_fork(after_in_child=lambda: _random.seed(os.urandom(16)))
+
+
+class _Ids:
+    """Ids from a source of our own: the SDK's generator draws from the program's `random` stream, so that
+    `random.seed(1)` gives every run one trace id, and recording changes what the program draws next."""
+
+    def generate_span_id(self) -> int:
+        return _random.getrandbits(64) or 1
+
+    def generate_trace_id(self) -> int:
+        return _random.getrandbits(128) or 1
+
+    def is_trace_id_random(self) -> bool:
+        """W3C trace context level 2: the SDK asks in order to set the random flag."""
+        return True
+
+
+_ids = _Ids()
+_tracer: tuple[Any, Tracer] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpan:
+    """A started span. `context` makes it current; ids are lower-case hex."""
+
+    span: Span
+    context: Context
+    trace_id: str
+    span_id: str
+    parent_id: str | None
+
+    def attach(self) -> Any:
+        return otel_context.attach(self.context)
+
+    def detach(self, token: Any) -> None:
+        otel_context.detach(token)
+
+
+def present() -> bool:
+    """Whether the program has set a tracer provider."""
+    return type(trace.get_tracer_provider()) is not ProxyTracerProvider
+
+
+def start_span(name: str, attributes: Mapping[str, Any], start_ns: int, within: Context | None = None) -> HostSpan:
+    """Start a span on the provider that is set now, under `within` (default: the current context).
+
+    Where no SDK is set up or it is disabled, the ids are made here: a recording needs them all the same.
+    """
+    parent = otel_context.get_current() if within is None else within
+    above = trace.get_current_span(parent).get_span_context()
+    span = _current_tracer().start_span(name, context=parent, attributes=dict(attributes), start_time=start_ns)
+    own = span.get_span_context()
+    if not own.is_valid or own.span_id == above.span_id:
+        own = SpanContext(
+            trace_id=above.trace_id if above.is_valid else _ids.generate_trace_id(),
+            span_id=_ids.generate_span_id(),
+            is_remote=False,
+            trace_flags=above.trace_flags if above.is_valid else TraceFlags(TraceFlags.SAMPLED),
+        )
+        span = NonRecordingSpan(own)
+    return HostSpan(
+        span=span,
+        context=trace.set_span_in_context(span, parent),
+        trace_id=trace.format_trace_id(own.trace_id),
+        span_id=trace.format_span_id(own.span_id),
+        parent_id=trace.format_span_id(above.span_id) if above.is_valid else None,
+    )
+
+
+def resource(service_name: str) -> Mapping[str, Any]:
+    """The provider's resource, else the service name alone."""
+    found = getattr(trace.get_tracer_provider(), "resource", None)
+    attributes = getattr(found, "attributes", None)
+    return attributes if isinstance(attributes, Mapping) else {"service.name": service_name}
+
+
+def sees_foreign_spans(wanted: Callable[[str], list[Any]]) -> Gap | None:
+    """Have the provider hand the spans of other instrumentations to `wanted(trace_id)`'s listeners.
+
+    Once per provider. Returns the gap where the provider is set and takes no processor; None where it
+    does, and where there is no provider (then nobody else makes spans either).
+    """
+    provider = trace.get_tracer_provider()
+    if type(provider) is ProxyTracerProvider or id(provider) in _watched:
+        return None
+    add = getattr(provider, "add_span_processor", None)
+    if not callable(add):
+        text = f"the provider ({type(provider).__name__}) takes no span processor: spans of others are not seen"
+        return Gap("FOREIGN_SPANS_UNSEEN", text)
+    from tracetape.exporters.processor import ForeignSpans
+
+    _watched[id(provider)] = provider
+    add(ForeignSpans(wanted))
+    return None
+
+
+_watched: dict[int, Any] = {}
+
+
+def _current_tracer() -> Tracer:
+    """Ours on the provider set now. Fetched once per provider: the SDK's get_tracer takes a lock, on which
+    a signal handler could deadlock."""
+    global _tracer
+    provider = trace.get_tracer_provider()
+    if _tracer is not None and _tracer[0] is provider:
+        return _tracer[1]
+    tracer = provider.get_tracer(names.SCOPE_NAME, __version__)
+    if hasattr(tracer, "id_generator"):
+        tracer.id_generator = _ids
+    _tracer = (provider, tracer)
+    return tracer

@@ -1,0 +1,299 @@
+"""The recording mode: what happens around one call."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.trace import SpanContext, StatusCode, TraceFlags
+
+from tracetape import __version__
+from tracetape._sessions import FrameScope, current_frame
+from tracetape.codec import encode
+from tracetape.config import Settings
+from tracetape.model.call import Call, Cancelled, Flow, Mode, Outcome, Raised, Returned, Streamed
+from tracetape.model.crossing import Crossing
+from tracetape.model.payload import Payload
+from tracetape.model.span import Event, Link, Scope, SpanRecord, Status
+from tracetape.recorder import host
+from tracetape.recorder.session import Run
+from tracetape.semconv import genai, names, write
+
+__all__ = ["Recorder"]
+
+_log = logging.getLogger("tracetape")
+_seq = itertools.count(1)
+_process_id = os.urandom(8).hex()
+_said: set[str] = set()
+
+# Exceptions by which a program or framework steers: they are no failures of the call.
+_CONTROL_FLOW = frozenset(
+    {"CancelledError", "Cancelled", "GeneratorExit", "StopIteration", "StopAsyncIteration", "GraphInterrupt"}
+)
+_STATUS_TEXT = 1_000
+_SCOPE = Scope(names.SCOPE_NAME, __version__)
+
+
+def _renew() -> None:
+    global _process_id
+    _process_id = os.urandom(8).hex()
+
+
+os.register_at_fork(after_in_child=_renew)
+
+
+@dataclass(slots=True)
+class _Opened:
+    """A call that has been started: its span, and what was stored before the function ran."""
+
+    span: host.HostSpan
+    crossing: Crossing
+    attributes: dict[str, Any]
+    items: list[Any] = field(default_factory=list)
+
+    def watch(self, item: Any) -> None:
+        """Stream items are stored as consumed: encoded now, since the consumer may change them."""
+        payload = _guard("a stream item", encode, item)
+        self.items.append(payload)
+
+
+class Recorder:
+    """Records each call on the host's provider and in every open recording, around an inner mode (the
+    player in a replay, else the bare function).
+
+    An error of its own never reaches the program: the call goes on, the loss is counted and said once.
+    """
+
+    def __init__(self, inner: Mode, runs: tuple[Run, ...], settings: Settings) -> None:
+        self._inner, self._runs, self._settings = inner, runs, settings
+
+    @property
+    def fails(self) -> str:
+        return self._inner.fails
+
+    def cross(self, call: Call) -> Flow:
+        opened = _guard("a call", self._open, call)
+        if opened is None:
+            self._count_lost()
+            return (yield from self._inner.cross(call))
+        call.scopes = (opened.span, *self._placed(), *call.scopes)
+        call.watchers = (*call.watchers, opened.watch)
+        try:
+            outcome = yield from self._inner.cross(call)
+        except BaseException as error:
+            # A halt of the player, or a flow that was thrown away: the function has no outcome.
+            _guard("an aborted call", self._abort, opened, call, error)
+            raise
+        if _guard("an outcome", self._close, opened, call, outcome) is None:
+            self._count_lost()
+            _guard("a span", opened.span.span.end)
+        return outcome
+
+    def _open(self, call: Call) -> _Opened:
+        spec, arguments = call.spec, call.arguments
+        chosen = spec.input
+        inputs = arguments if chosen is None else _guard("input=", lambda: chosen(**arguments))
+        model = _text_of("model=", spec.model, arguments)
+        if model is None and spec.kind == "llm" and isinstance(arguments.get("model"), str):
+            model = arguments["model"]
+        crossing = Crossing(
+            boundary=spec.name,
+            kind=spec.kind,
+            version=_text_of("version=", spec.version, arguments),
+            model=model,
+            input=encode(dict(arguments if inputs is None else inputs)),
+            seq=next(_seq),
+            process_id=_process_id,
+            started=time.time_ns(),
+        )
+        attributes = write.identity(crossing, spec.code, arguments, self._settings.build_id)
+        span = host.start_span(write.span_name(crossing), attributes, crossing.started, self._within())
+        return _Opened(span, crossing, attributes)
+
+    def _placed(self) -> tuple[FrameScope, ...]:
+        """For a bare thread: what its call opens inside belongs to the same recordings."""
+        frame = current_frame()
+        return () if frame.recordings or not self._runs else (FrameScope(replace(frame, recordings=self._runs)),)
+
+    def _within(self) -> otel_context.Context | None:
+        """The current context; the run's root where the current span is not of the run's trace (a bare
+        thread has no current span, and its call would start a trace of its own)."""
+        if not self._runs:
+            return None
+        here = trace.get_current_span().get_span_context()
+        run = self._runs[-1]
+        inside = here.is_valid and trace.format_trace_id(here.trace_id) == run.trace_id
+        return None if inside else run.context
+
+    def _close(self, opened: _Opened, call: Call, outcome: Outcome) -> bool:
+        ended = time.time_ns()
+        crossing = _finished(opened, call, outcome, ended)
+        result = outcome.value if isinstance(outcome, Returned) else None
+        attributes = opened.attributes | write.outcome(crossing, genai.response_model_of(result))
+        links: tuple[Link, ...] = ()
+        if call.replayed is not None:
+            attributes[names.REPLAY_MODE] = call.replayed.mode
+            if call.replayed.span_id:
+                links = (Link(call.replayed.trace_id, call.replayed.span_id),)
+        error = _failure(outcome)
+        record = SpanRecord(
+            trace_id=opened.span.trace_id,
+            span_id=opened.span.span_id,
+            parent_id=opened.span.parent_id,
+            name=write.span_name(crossing),
+            start_ns=crossing.started,
+            end_ns=ended,
+            status=Status() if error is None else Status("ERROR", _message(error)),
+            attributes=attributes | write.content(crossing),
+            events=() if error is None else (_exception_event(error, ended),),
+            links=links,
+            scope=_SCOPE,
+        )
+        for run in self._runs:
+            run.write(record)
+        _guard("a host span", self._end_host_span, opened, crossing, record, error)
+        return True
+
+    def _end_host_span(
+        self, opened: _Opened, crossing: Crossing, record: SpanRecord, error: BaseException | None
+    ) -> bool:
+        """The host's view of the same call: its sampler and limits, and our switch for content."""
+        span = opened.span.span
+        if span.is_recording():
+            told = {key: value for key, value in record.attributes.items() if key not in _CONTENT_KEYS}
+            span.set_attributes(told | write.host_content(crossing, self._settings))
+            for link in record.links:
+                context = SpanContext(
+                    int(link.trace_id, 16), int(link.span_id, 16), True, TraceFlags(TraceFlags.SAMPLED)
+                )
+                span.add_link(context)
+            if error is not None:
+                event = record.events[0]
+                shown = dict(event.attributes)
+                if not self._settings.host_content:
+                    shown.pop(names.EXCEPTION_MESSAGE)
+                span.add_event(event.name, shown, event.time_ns)
+                span.set_status(StatusCode.ERROR, record.status.message if self._settings.host_content else None)
+        span.end(record.end_ns)
+        return True
+
+    def _abort(self, opened: _Opened, call: Call, error: BaseException) -> bool:
+        """End the host's span of a call that a halt cut off; it is no crossing, and no line is written."""
+        span = opened.span.span
+        if span.is_recording():
+            span.set_attribute(names.REPLAY_MODE, call.replayed.mode if call.replayed else "halted")
+            span.set_attribute(names.ERROR_TYPE, type(error).__qualname__)
+        span.end()
+        return True
+
+    def _count_lost(self) -> None:
+        for run in self._runs:
+            run.count_lost()
+
+
+_CONTENT_KEYS = frozenset(
+    {
+        names.INPUT_VALUE,
+        names.INPUT_DIGEST,
+        names.INPUT_SIZE,
+        names.OUTPUT_VALUE,
+        names.OUTPUT_DIGEST,
+        names.OUTPUT_SIZE,
+    }
+)
+
+
+def _finished(opened: _Opened, call: Call, outcome: Outcome, ended: int) -> Crossing:
+    """The crossing with its outcome."""
+    duration = max(0, ended - opened.crossing.started)
+    base = replace(opened.crossing, duration=duration)
+    failed = _failure(outcome)
+    error_type = None if failed is None else type(failed).__qualname__
+    if isinstance(outcome, Returned):
+        output = call.spec.output
+        stored = _guard("output=", lambda: (output(outcome.value),)) if output else None
+        usage = call.spec.usage
+        counted = _guard("usage=", usage, outcome.value) if usage else genai.usage_of(outcome.value)
+        return replace(
+            base,
+            outcome="returned",
+            shape=outcome.shape,
+            output=encode(outcome.value if stored is None else stored[0]),
+            usage=counted or {},
+        )
+    if isinstance(outcome, Raised):
+        return replace(
+            base,
+            outcome="raised",
+            shape=outcome.shape,
+            output=encode(outcome.error),
+            error_type=error_type,
+        )
+    if isinstance(outcome, Cancelled):
+        return replace(base, outcome="cancelled", shape=outcome.shape)
+    items = opened.items or [encode(item) for item in outcome.items]
+    return replace(
+        base,
+        outcome="streamed",
+        stream_end=outcome.end,
+        shape=outcome.shape,
+        item_count=len(items),
+        output=_stream_payload(items, outcome),
+        error_type=error_type,
+    )
+
+
+def _stream_payload(items: list[Payload | None], outcome: Streamed) -> Payload:
+    """`{"items": […]}`, with `error` and `value` where there is one; the items are encoded already."""
+    parts = ['"items":[' + ",".join("null" if item is None else item.text for item in items) + "]"]
+    if outcome.error is not None:
+        parts.append('"error":' + encode(outcome.error).text)
+    if outcome.value is not None:
+        parts.append('"value":' + encode(outcome.value).text)
+    return Payload.of("{" + ",".join(parts) + "}")
+
+
+def _failure(outcome: Outcome) -> BaseException | None:
+    """The exception that the span's status tells of: none where it was control flow."""
+    error = outcome.error if isinstance(outcome, (Raised, Streamed)) else None
+    return None if error is None or type(error).__name__ in _CONTROL_FLOW else error
+
+
+def _exception_event(error: BaseException, when: int) -> Event:
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return Event(
+        names.EXCEPTION_EVENT,
+        when,
+        {names.EXCEPTION_TYPE: name, names.EXCEPTION_MESSAGE: _message(error)},
+    )
+
+
+def _message(error: BaseException) -> str:
+    return _guard("an exception's text", lambda: str(error)[:_STATUS_TEXT]) or ""
+
+
+def _text_of(what: str, source: Any, arguments: Any) -> str | None:
+    if callable(source):
+        found = _guard(what, lambda: source(**arguments))
+        return found if isinstance(found, str) else None
+    return source if isinstance(source, str) else None
+
+
+def _guard(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """The function's result; None where it raised, said once for each `what`: recording never breaks the
+    program that it records."""
+    try:
+        return function(*arguments)
+    except Exception as error:  # noqa: BLE001
+        if what not in _said:
+            _said.add(what)
+            _log.warning("tracetape: %s was not recorded: %s: %s", what, type(error).__name__, error)
+        return None

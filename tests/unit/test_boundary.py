@@ -1,0 +1,265 @@
+"""`@boundary`: nobody notices it, and every kind of callable is recorded by name."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import inspect
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracetape
+from tracetape.errors import UsageError
+
+
+@tracetape.boundary
+def plain(a: int, /, b: int = 2, *rest: int, c: int, **more: int) -> tuple[Any, ...]:
+    """Its docstring."""
+    return (a, b, rest, c, more)
+
+
+@tracetape.boundary
+async def coroutine(a: int) -> int:
+    return a
+
+
+@tracetape.boundary
+def generator(a: int) -> Any:
+    yield a
+
+
+@tracetape.boundary
+async def async_generator(a: int) -> Any:
+    yield a
+
+
+class Agent:
+    @tracetape.boundary
+    def method(self, a: int) -> int:
+        return a
+
+    @tracetape.boundary
+    @classmethod
+    def over_class(cls, a: int) -> int:
+        return a
+
+    @classmethod
+    @tracetape.boundary
+    def under_class(cls, a: int) -> int:
+        return a
+
+    @tracetape.boundary
+    @staticmethod
+    def over_static(a: int) -> int:
+        return a
+
+    @staticmethod
+    @tracetape.boundary
+    def under_static(a: int) -> int:
+        return a
+
+
+class Callable:
+    def __call__(self, a: int) -> int:
+        return a
+
+
+def undecorated(function: Any) -> Any:
+    return function.__wrapped__
+
+
+def test_with_nothing_open_a_marked_function_is_as_the_plain_one() -> None:
+    assert plain(1, 3, 4, c=5, d=6) == (1, 3, (4,), 5, {"d": 6})
+    assert asyncio.run(coroutine(1)) == 1
+    assert list(generator(1)) == [1]
+    assert (plain.__name__, plain.__qualname__, plain.__doc__, plain.__module__) == (
+        "plain",
+        "plain",
+        "Its docstring.",
+        __name__,
+    )
+    assert inspect.signature(plain) == inspect.signature(undecorated(plain))
+    assert plain.__kwdefaults__ == undecorated(plain).__kwdefaults__
+
+
+@pytest.mark.parametrize("function", [plain, coroutine, generator, async_generator])
+@pytest.mark.parametrize(
+    "question",
+    [
+        inspect.isfunction,
+        inspect.isroutine,
+        inspect.iscoroutinefunction,
+        inspect.isgeneratorfunction,
+        inspect.isasyncgenfunction,
+        callable,
+    ],
+)
+def test_inspect_answers_the_same(function: Any, question: Any) -> None:
+    assert question(function) == question(undecorated(function))
+
+
+def test_methods_stay_methods() -> None:
+    agent = Agent()
+    assert inspect.ismethod(agent.method)
+    assert (agent.method(1), Agent.method(agent, 2)) == (1, 2)
+    assert [Agent.over_class(1), agent.over_class(2), Agent.under_class(3)] == [1, 2, 3]
+    assert [Agent.over_static(1), agent.over_static(2), Agent.under_static(3)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("open_recording", [False, True])
+def test_a_bad_call_raises_python_s_own_type_error(open_recording: bool, tmp_path: Path) -> None:
+    with pytest.raises(TypeError) as expected:
+        undecorated(plain)()
+    run = tracetape.record(tmp_path / "run.jsonl")
+    if open_recording:
+        run.__enter__()
+    with pytest.raises(TypeError) as caught:
+        plain()  # type: ignore[call-arg]
+    if open_recording:
+        run.__exit__(None, None, None)
+    assert str(caught.value) == str(expected.value)
+
+
+def test_marked_functions_are_copied_as_themselves_and_pickled_by_name() -> None:
+    assert copy.copy(plain) is plain
+    assert copy.deepcopy({"f": plain})["f"] is plain
+    agent = Agent()
+    assert copy.deepcopy(agent.method)(7) == 7
+
+
+PICKLED = plain
+
+
+def test_pickle_refers_to_the_name() -> None:
+    """By name, in the module that the function names: what plain functions do."""
+    reduced = plain.__reduce_ex__(2)  # type: ignore[attr-defined]
+    assert reduced == "plain"
+    with pytest.raises(pickle.PicklingError):
+        pickle.dumps(functools.partial(undecorated(plain)))  # not the module's `plain`: the decorator's target
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "inputs"),
+    [
+        (
+            lambda: plain(1, c=5, d=6),
+            "plain",
+            {"a": 1, "b": 2, "rest": (), "c": 5, "more": {"d": 6}},
+        ),
+        (lambda: Agent().method(1), "Agent.method", {"a": 1}),
+        (lambda: Agent.method(Agent(), 1), "Agent.method", {"a": 1}),
+        (lambda: Agent.over_class(1), "Agent.over_class", {"a": 1}),
+        (lambda: Agent().under_class(1), "Agent.under_class", {"a": 1}),
+        (lambda: Agent.over_static(1), "Agent.over_static", {"a": 1}),
+        (lambda: Agent().under_static(1), "Agent.under_static", {"a": 1}),
+        (lambda: tracetape.boundary(Callable())(1), "Callable", {"a": 1}),
+        (lambda: tracetape.boundary("p")(functools.partial(undecorated(plain), 1, c=3))(9), "p", None),
+        (lambda: asyncio.run(coroutine(1)), "coroutine", {"a": 1}),
+        (lambda: list(generator(1)), "generator", {"a": 1}),
+        (lambda: tracetape.boundary("len")(len)([1]), "len", {"obj": [1]}),
+    ],
+)
+def test_arguments_are_recorded_by_name_without_the_receiver(
+    call: Any, name: str, inputs: dict[str, Any] | None, tmp_path: Path
+) -> None:
+    with tracetape.record(tmp_path / "run.jsonl") as run:
+        call()
+    crossing = run.recording.crossings[0]
+    assert crossing.boundary == name
+    if inputs is not None:
+        assert crossing.inputs == inputs
+
+
+def test_a_local_function_is_named_by_what_follows_its_last_locals(tmp_path: Path) -> None:
+    class Tool:
+        @tracetape.boundary
+        def use(self) -> None: ...
+
+    with tracetape.record(tmp_path / "run.jsonl") as run:
+        Tool().use()
+    assert run.recording.crossings[0].boundary == "Tool.use"
+
+
+def test_inputs_are_stored_before_the_function_changes_them(tmp_path: Path) -> None:
+    @tracetape.boundary("extend")
+    def extend(items: list[int]) -> list[int]:
+        items.append(99)
+        return items
+
+    with tracetape.record(tmp_path / "run.jsonl") as run:
+        extend([1])
+    assert run.recording["extend", 1].inputs == {"items": [1]}
+    assert run.recording["extend", 1].result == [1, 99]
+
+
+def test_input_output_model_version_and_usage_say_what_is_recorded(tmp_path: Path) -> None:
+    @tracetape.boundary(
+        "ask",
+        kind="llm",
+        version="v7",
+        model=lambda prompt, client: f"model-of-{prompt}",
+        input=lambda prompt, client: {"prompt": prompt},
+        output=lambda result: result["text"],
+        usage=lambda result: {"input_tokens": 3},
+    )
+    def ask(prompt: str, client: object) -> dict[str, Any]:
+        return {"text": "hi", "raw": object()}
+
+    with tracetape.record(tmp_path / "run.jsonl") as run:
+        assert ask("x", object())["text"] == "hi"
+    crossing = run.recording["ask", 1]
+    assert (crossing.inputs, crossing.result) == ({"prompt": "x"}, "hi")
+    assert (crossing.model, crossing.version, crossing.usage) == ("model-of-x", "v7", {"input_tokens": 3})
+    with tracetape.replay(tmp_path / "run.jsonl"):
+        assert ask("x", object()) == "hi"  # type: ignore[comparison-overlap]
+
+
+def test_a_failing_input_function_costs_its_own_value_not_the_call(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    @tracetape.boundary("ask", usage=lambda result: 1 / 0)
+    def ask() -> int:
+        return 5
+
+    with tracetape.record(tmp_path / "run.jsonl") as run:
+        assert ask() == 5
+        assert ask() == 5
+    assert [crossing.result for crossing in run.recording.crossings] == [5, 5]
+    assert [record.getMessage() for record in caplog.records] == [
+        "tracetape: usage= was not recorded: ZeroDivisionError: division by zero"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (
+            lambda: tracetape.boundary("x", kind="tol"),
+            "kind='tol' is no kind of boundary; did you mean 'tool'?",
+        ),
+        (
+            lambda: tracetape.boundary(""),
+            'a boundary has a name: @boundary("place_order"), or @boundary alone',
+        ),
+        (
+            lambda: tracetape.boundary(5),  # type: ignore[call-overload]
+            "@boundary marks a function or another callable, not 5",
+        ),
+        (
+            lambda: tracetape.effect("now", 5),  # type: ignore[arg-type]
+            'effect("now", function) takes a function without arguments, not 5',
+        ),
+        (
+            lambda: tracetape.checkpoint(5, 6),  # type: ignore[arg-type]
+            'checkpoint takes a name first, as in checkpoint("name", …), not 5',
+        ),
+    ],
+)
+def test_wrong_use_is_told_at_once_in_one_line(use: Any, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        use()
+    assert str(caught.value) == message
