@@ -1,0 +1,1 @@
+"""The replaying mode: a recording's stub table answers calls. Knows no OpenTelemetry."""

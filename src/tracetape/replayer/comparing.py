@@ -1,0 +1,85 @@
+"""Two recordings → how the second differs from the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import orjson
+
+from tracetape.codec.canonical import IgnorePaths, canonical, differences, key_of
+from tracetape.model.crossing import Crossing
+from tracetape.model.payload import Payload
+from tracetape.model.plan import ReplayPlan
+from tracetape.model.recording import Recording
+from tracetape.model.report import Difference, Divergence
+from tracetape.replayer.matching import Asked, Match, find
+from tracetape.replayer.stubs import Stub, StubTable
+
+__all__ = ["compare"]
+
+
+def compare(a: Recording, b: Recording) -> list[Divergence]:
+    """How `b` differs from `a`, in the order of `b`, then what only `a` has. Empty where they are the same.
+
+    Crossings are paired as a replay pairs them: by boundary, parent and inputs, not by position. Kinds:
+    `changed` (other inputs), `moved` (under another parent), `outcome` (another outcome for the same
+    inputs), `added` (only in b), `missing` (only in a).
+    """
+    table = StubTable(a, ReplayPlan(), IgnorePaths(()))
+    used: set[int] = set()
+    pairs: dict[Crossing, Crossing | None] = {}
+    found: list[Divergence] = []
+
+    def unused(stubs: Iterable[Stub]) -> Iterator[Stub]:
+        return (stub for stub in stubs if stub.position not in used)
+
+    for crossing in b.crossings:
+        match = find(table, _asked(crossing, pairs), unused)
+        if match.stub is not None:
+            used.add(match.stub.position)
+        pairs[crossing] = match.stub.crossing if match.stub else None
+        found += _divergences(crossing, match)
+    for stub in unused(table.stubs):
+        name = stub.crossing.name
+        found.append(Divergence("missing", name, f"{name} is only in the first recording"))
+    return found
+
+
+def _asked(crossing: Crossing, pairs: dict[Crossing, Crossing | None]) -> Asked:
+    tree = _tree(crossing.input)
+    parent = crossing.parent
+    under = pairs.get(parent) if parent is not None else None
+    return Asked(crossing.boundary, tree, key_of(tree), under, loose=parent is not None and under is None)
+
+
+def _divergences(crossing: Crossing, match: Match) -> Iterator[Divergence]:
+    name = crossing.name
+    if match.stub is None:
+        yield Divergence("added", name, f"{name} is only in the second recording", match.changes)
+        return
+    first = match.stub.crossing
+    pair = name if first.name == name else f"{first.name} → {name}"
+    if match.kind == "changed" and match.changes:
+        yield Divergence("changed", name, _text(f"{pair}: other inputs", match.changes), match.changes)
+    elif match.kind == "moved":
+        yield Divergence("moved", name, f"{pair}: called from another place")
+    changes = _outcome_changes(first, crossing)
+    if changes:
+        yield Divergence("outcome", name, _text(f"{pair}: another outcome", changes), changes)
+
+
+def _outcome_changes(first: Crossing, second: Crossing) -> tuple[Difference, ...]:
+    if first.outcome != second.outcome:
+        return (Difference("outcome", first.outcome, second.outcome),)
+    if first.stream_end != second.stream_end:
+        return (Difference("stream end", first.stream_end or "", second.stream_end or ""),)
+    return differences(_tree(first.output), _tree(second.output))
+
+
+def _tree(payload: Payload | None) -> Any:
+    return None if payload is None else canonical(orjson.loads(payload.text))
+
+
+def _text(first: str, changes: tuple[Difference, ...]) -> str:
+    return "\n".join([first, *(f"  {change}" for change in changes)])

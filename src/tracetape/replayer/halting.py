@@ -1,0 +1,20 @@
+"""What unwinds a program inside a replay."""
+
+from __future__ import annotations
+
+from tracetape.model.report import Divergence
+
+__all__ = ["EndOfRecording", "Halt"]
+
+
+class Halt(BaseException):
+    """A divergence, on its way out. A BaseException, since agents catch `Exception` around tools; users
+    never see it: leaving the replay turns it into DivergenceError."""
+
+    def __init__(self, divergence: Divergence) -> None:
+        super().__init__(divergence.text)
+        self.divergence = divergence
+
+
+class EndOfRecording(BaseException):
+    """After the cut the program went where the recording does not reach. No divergence."""

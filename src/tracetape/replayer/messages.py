@@ -1,0 +1,136 @@
+"""The texts of a replay: what happened, what the recording has, what to write to accept it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracetape.model.crossing import Crossing
+from tracetape.model.report import Difference
+from tracetape.replayer.stubs import Stub
+
+__all__ = [
+    "ambiguous",
+    "changed",
+    "closed",
+    "ended",
+    "inside_live",
+    "internal",
+    "missing",
+    "not_rebuilt",
+    "refused",
+    "unrecorded",
+]
+
+_SHOWN = 4
+_CAUSES = "usual causes: a time, an id or a counter among the inputs, or changed code before this call"
+
+
+def changed(name: str, boundary: str, changes: Sequence[Difference], after_cut: bool) -> str:
+    first = changes[0].path if changes else "$"
+    where = "after the cut" if after_cut else "before the cut"
+    return _lines(
+        f"{name} was called with other inputs than recorded ({where})",
+        *_listed(changes),
+        _CAUSES,
+        f'to leave a value out: ignore=["{first}"], or record it with tracetape.effect("{boundary}-…", …)',
+        f'to accept it: live=["{name}"] runs the real function; '
+        f"ReplayPlan().stub({_quoted(name)}) serves the recorded outcome",
+    )
+
+
+def unrecorded(name: str, boundary: str, nearest: Stub | None, used: bool, changes: Sequence[Difference]) -> str:
+    if nearest is None:
+        like = f"the recording has no call of {boundary} at all"
+    else:
+        state = "was used up by an earlier call" if used else "is not under this parent"
+        same = "with the same inputs" if not changes else "with other inputs"
+        like = f"the nearest recorded call is {nearest.crossing.name}, {same}; it {state}"
+    return _lines(
+        f"{name}: a call that the recording does not have",
+        like,
+        *_listed(changes),
+        "usual causes: a new call or one more round of a loop; or calls in an order that is not that of the "
+        "recording, one of which took the answer of another",
+        f'to accept it: live=["{boundary}"] runs the real function',
+    )
+
+
+def inside_live(name: str, boundary: str, parent: str, changes: Sequence[Difference]) -> str:
+    return _lines(
+        f"{parent} ran live and asked {name} for something that the recording does not have",
+        *_listed(changes),
+        f'to accept it: run it with live=["{boundary}"], or patch it with ReplayPlan().patch("{boundary}", …)',
+    )
+
+
+def missing(crossing: Crossing, *, first: bool) -> str:
+    """The causes and cures stand under the first of several only."""
+    text = f"{crossing.name} is in the recording and was never called"
+    if not first:
+        return _lines(text)
+    return _lines(
+        text,
+        "usual causes: a cache (functools.lru_cache), a call made at import time, changed code before it; "
+        "or the program ended early",
+        "to accept it: make the cut earlier (live=[…] of a call before it), or record the run again",
+    )
+
+
+def not_rebuilt(name: str, why: str) -> str:
+    return _lines(
+        f"{name}: its recorded outcome cannot be given back",
+        why,
+        f'to go on without it: live=["{name}"] runs the real function; ReplayPlan().patch({_quoted(name)}, …) '
+        "serves another outcome",
+    )
+
+
+def refused(what: str, address: str, name: str) -> str:
+    return _lines(
+        f"{what} {address} was refused: a replay lets nothing out of this machine",
+        f"it was tried {name}",
+        f'to accept it: live=["…"] for the boundary that does it, allow_hosts=["{address}"], or network="allow"',
+    )
+
+
+def ended(name: str, cut: str) -> str:
+    return f"left the recording at {name}" + (f", after {cut}" if cut else "")
+
+
+def ambiguous(name: str) -> str:
+    return _lines(
+        f"{name} was called in a thread or task that belongs to none of the replays that are open",
+        "with several replays open, only the context tells which is meant",
+        "start the thread with contextvars.copy_context().run, or keep one replay open at a time",
+    )
+
+
+def closed(name: str, source: str) -> str:
+    return _lines(
+        f"{name} was called after the replay of {source} had ended",
+        "a thread, task or generator of that replay was still running",
+        "wait for it inside the with block",
+    )
+
+
+def internal(name: str, error: BaseException) -> str:
+    return _lines(
+        f"{name}: the replay itself failed: {type(error).__name__}: {error}",
+        "nothing was run for real; please report this with the recording",
+    )
+
+
+def _quoted(name: str) -> str:
+    boundary, _, number = name.rpartition("@")
+    return f'"{boundary}", {number}'
+
+
+def _listed(changes: Sequence[Difference]) -> list[str]:
+    lines = [str(change) for change in changes[:_SHOWN]]
+    if len(changes) > _SHOWN:
+        lines.append(f"and {len(changes) - _SHOWN} more")
+    return lines
+
+
+def _lines(first: str, *others: str) -> str:
+    return "\n".join((f"DIVERGED: {first}", *(f"  {line}" for line in others)))

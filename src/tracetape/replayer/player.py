@@ -1,0 +1,258 @@
+"""The replaying mode: answers calls from the stub table. It alone remembers what is used up."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import orjson
+
+from tracetape._crossing import BARE
+from tracetape._sessions import Frame, FrameScope, ReplaySession, current_frame, is_ambiguous
+from tracetape.codec import to_tree
+from tracetape.codec.canonical import IgnorePaths, canonical, differences, key_of
+from tracetape.errors import ValueNotRebuilt
+from tracetape.model.call import Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
+from tracetape.model.crossing import Crossing
+from tracetape.model.plan import PlanEntry, ReplayPlan
+from tracetape.model.recording import Recording
+from tracetape.model.report import Difference, Divergence, Report, Step
+from tracetape.replayer import messages
+from tracetape.replayer.deciding import Situation, decide
+from tracetape.replayer.halting import EndOfRecording, Halt
+from tracetape.replayer.matching import Asked, Match, find
+from tracetape.replayer.serving import patched_outcome, recorded_outcome
+from tracetape.replayer.stubs import Stub, StubTable
+
+__all__ = ["Options", "Player"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    plan: ReplayPlan
+    ignore: IgnorePaths
+    after_cut: str = "serve"
+    strict: bool = False
+
+
+class Player:
+    """Answers each call of one replay: a stub, the real function, a patch, a halt.
+
+    The first halt ends the replay: every later call raises it again before any code of the program runs.
+    An error of its own is a halt too, for a wrong answer would be worse than none.
+    """
+
+    fails = "closed"
+
+    def __init__(self, session: ReplaySession, recording: Recording, options: Options, report: Report) -> None:
+        self._session, self._recording, self._options, self._report = session, recording, options, report
+        self._keys: dict[str, Callable[..., Any]] = {}
+        self._table = StubTable(recording, options.plan, options.ignore)
+        self._used: set[int] = set()
+        self._new: Counter[str] = Counter()
+        self._steps: dict[tuple[str, str], Step] = {}
+        self._lock = threading.Lock()
+        self._opener = threading.get_ident()
+        self._cut = ""
+        self.live_now = 0
+        self.halted: Halt | None = None
+        self.ended: EndOfRecording | None = None
+
+    # -- what the session and the tape ask
+
+    def step(self, boundary: str, number: str) -> Step | None:
+        return self._steps.get((boundary, number))
+
+    def unasked(self) -> Iterator[Stub]:
+        """The stubs that nobody has asked for, in start order."""
+        return (stub for stub in self._table.stubs if stub.position not in self._used)
+
+    def asked(self, crossing: Crossing) -> Step | None:
+        return self._steps.get((crossing.boundary, str(crossing.occurrence)))
+
+    def halt(self, kind: str, name: str, text: str, changes: tuple[Difference, ...] = ()) -> NoReturn:
+        """End the replay with a divergence. Raises Halt: the first one, if there has been one."""
+        if self.halted is None:
+            divergence = Divergence(kind, name, text, changes)
+            self.halted = Halt(divergence)
+            self._report.divergences.append(divergence)
+            if threading.get_ident() != self._opener:
+                # Nobody may ever look at what this thread raises: say it at once.
+                print(f"tracetape: {text}", file=sys.stderr, flush=True)
+        raise self.halted
+
+    # -- the mode
+
+    def cross(self, call: Call) -> Flow:
+        name = call.spec.name
+        try:
+            step, outcome = self._take(call)
+        except Exception as error:  # noqa: BLE001
+            self.halt("internal", name, messages.internal(name, error))
+        recorded = step.recorded
+        call.replayed = Replayed(
+            step.mode,
+            recorded.trace_id if recorded else "",
+            recorded.span_ids[0] if recorded and recorded.span_ids else "",
+        )
+        if outcome is not None:
+            return outcome
+        return (yield from self._run(call, step))
+
+    def _run(self, call: Call, step: Step) -> Flow:
+        frame = replace(current_frame(), replay=self._session, step=step)
+        call.scopes = (*call.scopes, FrameScope(frame))
+        items: list[Any] = []
+        call.watchers = (*call.watchers, items.append)
+        self.live_now += 1
+        try:
+            outcome = yield from BARE.cross(call)
+        finally:
+            self.live_now -= 1
+            self._cut = f"{step.name} ran live"
+        self._finish(step, outcome, items)
+        if self.halted is not None:
+            raise self.halted  # the program caught a halt inside this call
+        return outcome
+
+    def _finish(self, step: Step, outcome: Outcome, items: list[Any]) -> None:
+        step.error = outcome.error if isinstance(outcome, (Raised, Streamed, Cancelled)) else None
+        if isinstance(outcome, Returned):
+            step.result = outcome.value
+        elif isinstance(outcome, Streamed):
+            step.result = tuple(items)
+        recorded = step.recorded
+        if isinstance(outcome, Returned) and recorded and recorded.outcome == "returned" and recorded.output:
+            before = canonical(orjson.loads(recorded.output.text))
+            step.outcome_changes = differences(before, canonical(to_tree(outcome.value)))
+
+    def _take(self, call: Call) -> tuple[Step, Outcome | None]:
+        """The step of a call, and its outcome where it is answered without running."""
+        spec = call.spec
+        frame = self._frame(spec.name)
+        inputs = spec.input(**call.arguments) if spec.input else call.arguments
+        tree = self._tree(spec.name, spec.key, inputs)
+        inside = frame.step
+        under = inside.recorded if inside is not None else None
+        asked = Asked(spec.name, tree, key_of(tree), under, loose=inside is not None)
+        with self._lock:
+            match = find(self._table, asked, self._unused)
+            crossing = match.stub.crossing if match.stub else None
+            entry = self._options.plan.entry_for(spec.name, crossing.occurrence if crossing else None)
+            after = inside is not None or (match.stub.after_cut if match.stub else bool(self._cut))
+            decision = decide(
+                entry,
+                Situation(match.kind, after, inside is not None, spec.kind),
+                self._options.after_cut,
+                self._options.strict,
+            )
+            if match.stub is not None:
+                self._used.add(match.stub.position)
+            step = self._new_step(call, inputs, match, inside)
+            step.stale, step.after_cut = decision.stale, after
+        if decision.action == "halt":
+            step.mode = "halted"
+            self._halt_on(step, match, after)
+        if decision.action == "end":
+            step.mode = "halted"
+            self._end(step)
+        if decision.action == "run":
+            step.mode = "live"
+            return step, None
+        if decision.action == "patch":
+            step.mode = "patched"
+            self._cut = f"{step.name} was patched"
+        return step, self._outcome(step, entry if decision.action == "patch" else None)
+
+    def _frame(self, name: str) -> Frame:
+        """The frame of the call, once it is sure that the call may go on here."""
+        frame = current_frame()
+        if not self._session.is_open:
+            raise Halt(Divergence("closed", name, messages.closed(name, self._report.source)))
+        if self.halted is not None:
+            raise self.halted
+        if self.ended is not None:
+            raise self.ended
+        if is_ambiguous():
+            self.halt("ambiguous", name, messages.ambiguous(name))
+        return frame
+
+    def _tree(self, boundary: str, key: Callable[..., Any] | None, inputs: Any) -> Any:
+        """The inputs as they are compared. A boundary with a `key=` has its stubs keyed by it too, from
+        its first call on: only now is the function known."""
+        if key is None:
+            return self._options.ignore.prune(canonical(to_tree(dict(inputs))))
+        with self._lock:
+            if boundary not in self._keys:
+                self._keys[boundary] = key
+                self._table = StubTable(self._recording, self._options.plan, self._options.ignore, self._keys)
+        return self._options.ignore.prune(canonical({"key": to_tree(key(**inputs))}))
+
+    def _unused(self, stubs: Iterable[Stub]) -> Iterator[Stub]:
+        return (stub for stub in stubs if stub.position not in self._used)
+
+    def _new_step(self, call: Call, inputs: Any, match: Match, inside: Step | None) -> Step:
+        crossing = match.stub.crossing if match.stub else None
+        if crossing is None:
+            self._new[call.spec.name] += 1
+        number = str(crossing.occurrence) if crossing else f"new@{self._new[call.spec.name]}"
+        step = Step(
+            boundary=call.spec.name,
+            number=number,
+            kind=call.spec.kind,
+            mode="stub",
+            inputs=dict(inputs),
+            recorded=crossing,
+            changes=match.changes,
+            moved=match.kind == "moved",
+            parent=inside,
+        )
+        self._steps[step.boundary, number] = step
+        self._report.steps.append(step)
+        return step
+
+    def _halt_on(self, step: Step, match: Match, after: bool) -> NoReturn:
+        inside = step.parent
+        if inside is not None and step.kind in ("tool", "memory"):
+            text = messages.inside_live(step.name, step.boundary, inside.name, step.changes)
+        elif match.kind == "unrecorded":
+            used = match.nearest is not None and match.nearest.position in self._used
+            text = messages.unrecorded(step.name, step.boundary, match.nearest, used, match.changes)
+        else:
+            text = messages.changed(step.name, step.boundary, step.changes, after)
+        self.halt(match.kind, step.name, text, step.changes)
+
+    def _end(self, step: Step) -> NoReturn:
+        if self.ended is None:
+            self._report.ended = messages.ended(step.name, self._cut)
+            self.ended = EndOfRecording(self._report.ended)
+        raise self.ended
+
+    def _outcome(self, step: Step, entry: PlanEntry | None) -> Outcome:
+        crossing = step.recorded
+        if crossing is None:
+            return Returned(None)
+
+        def exhausted() -> NoReturn:
+            self._end(step)
+
+        try:
+            if entry is not None:
+                outcome = patched_outcome(crossing, entry.patch)
+            elif crossing.outcome == "unfinished":
+                self._end(step)
+            else:
+                outcome = recorded_outcome(crossing, exhausted)
+        except ValueNotRebuilt as error:
+            step.mode = "halted"
+            self.halt("unusable", step.name, messages.not_rebuilt(step.name, str(error)))
+        step.error = outcome.error if isinstance(outcome, (Raised, Streamed)) else None
+        if isinstance(outcome, Returned):
+            step.result = outcome.value
+        elif isinstance(outcome, Streamed):
+            step.result = outcome.items
+        return outcome

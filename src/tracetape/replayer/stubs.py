@@ -1,0 +1,136 @@
+"""Recording → stub table: each crossing with its match key, found by boundary, parent and key."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from tracetape.codec import to_tree
+from tracetape.codec.canonical import IgnorePaths, canonical, key_of
+from tracetape.model.crossing import Crossing
+from tracetape.model.plan import ReplayPlan
+from tracetape.model.recording import Recording
+
+__all__ = ["Stub", "StubTable"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stub:
+    """One crossing, ready to answer. `tree` is None where no input was recorded: it fits any call.
+
+    position:   in start order, from 0.
+    after_cut:  recorded after a crossing that the plan runs live or patches had ended.
+    """
+
+    crossing: Crossing
+    position: int
+    key: bytes | None
+    tree: Any
+    after_cut: bool
+
+
+class StubTable:
+    """All stubs of a recording. Immutable: what has been used up is known to the player alone.
+
+    keys:  `key=` functions by boundary name; the others are compared by their whole inputs.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        plan: ReplayPlan,
+        ignore: IgnorePaths,
+        keys: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> None:
+        after = after_cut(recording.crossings, plan)
+        by_key = keys or {}
+        self.stubs: tuple[Stub, ...] = tuple(
+            _stub(crossing, position, after[position], ignore, by_key.get(crossing.boundary))
+            for position, crossing in enumerate(recording.crossings)
+        )
+        self._by_name: dict[tuple[str, int], Stub] = {}
+        self._equal: dict[tuple[str, Crossing | None, bytes], list[Stub]] = defaultdict(list)
+        self._equal_anywhere: dict[tuple[str, bytes], list[Stub]] = defaultdict(list)
+        self._under: dict[tuple[str, Crossing | None], list[Stub]] = defaultdict(list)
+        self._named: dict[str, list[Stub]] = defaultdict(list)
+        for stub in self.stubs:
+            crossing = stub.crossing
+            self._by_name[crossing.boundary, crossing.occurrence] = stub
+            self._under[crossing.boundary, crossing.parent].append(stub)
+            self._named[crossing.boundary].append(stub)
+            if stub.key is not None:
+                self._equal[crossing.boundary, crossing.parent, stub.key].append(stub)
+                self._equal_anywhere[crossing.boundary, stub.key].append(stub)
+
+    def equal_under(self, boundary: str, parent: Crossing | None, key: bytes) -> Sequence[Stub]:
+        return self._equal.get((boundary, parent, key), ())
+
+    def equal_anywhere(self, boundary: str, key: bytes) -> Sequence[Stub]:
+        return self._equal_anywhere.get((boundary, key), ())
+
+    def under(self, boundary: str, parent: Crossing | None) -> Sequence[Stub]:
+        return self._under.get((boundary, parent), ())
+
+    def named(self, boundary: str) -> Sequence[Stub]:
+        return self._named.get(boundary, ())
+
+
+def after_cut(crossings: Sequence[Crossing], plan: ReplayPlan) -> list[bool]:
+    """For each crossing: is it after the cut, going by the recording alone?
+
+    It is when it started no earlier than a live or patched crossing ended. Within one process `seq` is
+    the order of starts, and a clock that stepped back cannot undo it: a smaller seq is never after, a
+    larger one is unless it started inside the live crossing's interval.
+    """
+    cuts = [one for one in crossings if plan.mode_of(one) in ("live", "patched") and one.ended is not None]
+    if not cuts:
+        return [False] * len(crossings)
+    earliest: dict[str, list[tuple[int, Crossing]]] = defaultdict(list)
+    for cut in cuts:
+        if cut.seq is not None and cut.process_id is not None:
+            earliest[cut.process_id].append((cut.seq, cut))
+    first_end = {process: _running_first_ends(seqs) for process, seqs in earliest.items()}
+    return [_is_after(one, cuts, first_end) for one in crossings]
+
+
+def _running_first_ends(cuts: Iterable[tuple[int, Crossing]]) -> list[tuple[int, int, int]]:
+    """(seq, start, end) of the cuts of one process, each with the earliest end up to its seq."""
+    found: list[tuple[int, int, int]] = []
+    for seq, cut in sorted(cuts, key=lambda pair: pair[0]):
+        end = cut.ended or 0
+        if not found or end < found[-1][2]:
+            found.append((seq, cut.started, end))
+    return found
+
+
+def _is_after(one: Crossing, cuts: Sequence[Crossing], first_end: dict[str, list[tuple[int, int, int]]]) -> bool:
+    own = first_end.get(one.process_id or "") if one.seq is not None else None
+    if own is not None and one.seq is not None:
+        for seq, start, end in own:
+            if seq >= one.seq:
+                break
+            if not start <= one.started < end:
+                return True
+    return any(
+        (cut.process_id != one.process_id or cut.seq is None or one.seq is None)
+        and cut is not one
+        and one.started >= (cut.ended or 0)
+        for cut in (cuts if own is None or len(first_end) > 1 else ())
+    )
+
+
+def _stub(
+    crossing: Crossing, position: int, after: bool, ignore: IgnorePaths, key: Callable[..., Any] | None
+) -> Stub:
+    if crossing.input is None:
+        return Stub(crossing, position, None, None, after)
+    if key is None:
+        tree = orjson.loads(crossing.input.text)
+    else:
+        tree = {"key": to_tree(key(**crossing.inputs))}
+    tree = ignore.prune(canonical(tree))
+    return Stub(crossing, position, key_of(tree), tree, after)

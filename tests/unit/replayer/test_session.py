@@ -1,0 +1,472 @@
+"""`replay`: what leaves the block, what is served, what is refused before the run."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracetape
+from tracetape.errors import (
+    DivergenceError,
+    NotReplayable,
+    PlanError,
+    RecordingEnded,
+    UsageError,
+)
+
+
+@tracetape.boundary("plan", kind="llm")
+def plan(goal: str) -> str:
+    return f"plan for {goal}"
+
+
+@tracetape.boundary("act", kind="tool")
+def act(step: str) -> str:
+    return f"did {step}"
+
+
+@tracetape.boundary("inner", kind="tool")
+def inner(step: str) -> str:
+    return f"inner {step}"
+
+
+@tracetape.boundary("outer", kind="agent")
+def outer(step: str, extra: str = "") -> str:
+    return inner(step + extra)
+
+
+def program(goal: str = "g", step: str = "s") -> str:
+    plan(goal)
+    return act(step)
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    path = tmp_path / "run.jsonl"
+    with tracetape.record(path):
+        program()
+    return path
+
+
+def record(path: Path, function: Callable[[], Any]) -> Path:
+    with tracetape.record(path):
+        function()
+    return path
+
+
+class TestLeaving:
+    def test_a_changed_call_is_told_with_the_path_both_values_and_the_line_to_write(self, recorded: Path) -> None:
+        with pytest.raises(DivergenceError) as caught, tracetape.replay(recorded) as tape:
+            plan("g")
+            act("other")
+        assert str(caught.value) == (
+            f"replay of {recorded} DIVERGED: 0 live, 1 served, 0 stale, 1 divergence, model calls: 0\n"
+            "\n"
+            "DIVERGED: act@1 was called with other inputs than recorded (before the cut)\n"
+            '  $.step: recorded "s", now "other"\n'
+            "  usual causes: a time, an id or a counter among the inputs, or changed code before this call\n"
+            '  to leave a value out: ignore=["$.step"], or record it with tracetape.effect("act-…", …)\n'
+            '  to accept it: live=["act@1"] runs the real function; ReplayPlan().stub("act", 1) serves the '
+            "recorded outcome\n"
+            "\n"
+            "  plan@1  stub\n"
+            "  act@1   halted"
+        )
+        assert caught.value.report is tape.report
+        assert tape.report.divergences[0].kind == "changed"
+
+    def test_an_unrecorded_call_names_the_nearest_and_that_it_was_used_up(self, recorded: Path) -> None:
+        with pytest.raises(DivergenceError) as caught, tracetape.replay(recorded):
+            program()
+            act("s")
+        assert (
+            "DIVERGED: act@new@1: a call that the recording does not have\n"
+            "  the nearest recorded call is act@1, with the same inputs; it was used up by an earlier call\n"
+        ) in str(caught.value)
+
+    def test_missing_calls_are_told_with_their_causes_once(self, recorded: Path) -> None:
+        with pytest.raises(DivergenceError) as caught, tracetape.replay(recorded) as tape:
+            pass
+        assert [divergence.name for divergence in tape.report.divergences] == ["plan@1", "act@1"]
+        assert str(caught.value).count("usual causes") == 1
+        assert "DIVERGED: act@1 is in the recording and was never called" in str(caught.value)
+
+    @pytest.mark.parametrize("swallow", ["Exception", "BaseException", "other", "SystemExit"])
+    def test_nothing_that_leaves_the_block_hides_a_divergence(self, recorded: Path, swallow: str) -> None:
+        with pytest.raises(DivergenceError, match="act@1 was called"), tracetape.replay(recorded):
+            try:
+                program(step="other")
+            except Exception:
+                pass
+            except BaseException:
+                if swallow == "Exception":
+                    raise
+            if swallow == "other":
+                raise ValueError("the program's own")
+            if swallow == "SystemExit":
+                raise SystemExit(0)
+
+    def test_after_a_halt_no_code_of_any_boundary_runs(self, recorded: Path) -> None:
+        ran = []
+
+        @tracetape.boundary("act")
+        def live(step: str) -> None:
+            ran.append(step)
+
+        with pytest.raises(DivergenceError), tracetape.replay(recorded, live=["act"]):
+            for call in (lambda: plan("other"), lambda: live("s"), lambda: live("t")):
+                try:
+                    call()
+                except BaseException:
+                    pass
+        assert ran == []
+
+    def test_the_program_s_own_exception_goes_through_with_the_report_as_a_note(self, recorded: Path) -> None:
+        error = ValueError("mine")
+        with pytest.raises(ValueError) as caught, tracetape.replay(recorded):
+            plan("g")
+            raise error
+        assert caught.value is error
+        assert error.__notes__ == [
+            f"tracetape: replay of {recorded}: 0 live, 1 served, 0 stale, 0 divergences, model calls: 0"
+        ]
+
+    def test_gather_and_task_groups_hide_nothing(self, tmp_path: Path) -> None:
+        @tracetape.boundary("aact")
+        async def aact(step: str) -> str:
+            return step
+
+        async def main(step: str) -> Any:
+            return await asyncio.gather(aact("a"), aact(step), return_exceptions=True)
+
+        path = record(tmp_path / "run.jsonl", lambda: asyncio.run(main("b")))
+        with pytest.raises(DivergenceError, match=r"aact@2 was called with other inputs"), tracetape.replay(path):
+            asyncio.run(main("c"))
+
+    def test_a_thread_s_halt_is_said_at_once_and_ends_the_replay(
+        self, recorded: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def worker() -> None:
+            try:
+                plan("other")
+            except BaseException:
+                pass
+
+        with pytest.raises(DivergenceError, match="plan@1 was called"), tracetape.replay(recorded):
+            thread = threading.Thread(target=worker)
+            thread.start()
+            thread.join()
+        assert capsys.readouterr().err.startswith("tracetape: DIVERGED: plan@1 was called with other inputs")
+
+    def test_a_call_after_the_end_of_its_replay_halts(self, recorded: Path) -> None:
+        with tracetape.replay(recorded):
+            program()
+            context = contextvars.copy_context()
+        with pytest.raises(BaseException, match="was called after the replay of") as caught:
+            context.run(plan, "g")
+        assert not isinstance(caught.value, Exception)
+        assert plan("g") == "plan for g"
+
+    def test_it_may_be_left_in_another_context_than_it_was_entered_in(self, recorded: Path) -> None:
+        tape = tracetape.replay(recorded)
+        contextvars.copy_context().run(tape.__enter__)
+        program()
+        tape.__exit__(None, None, None)
+        assert plan("other") == "plan for other"
+
+
+class TestPlan:
+    def test_a_stub_by_hand_is_served_whatever_it_was_asked(self, recorded: Path) -> None:
+        with tracetape.replay(recorded, tracetape.ReplayPlan().stub("plan", 1)) as tape:
+            assert plan("other") == "plan for g"
+            act("s")
+        assert [str(change) for change in tape["plan", 1].changes] == ['$.goal: recorded "g", now "other"']
+
+    @pytest.mark.parametrize(
+        ("patch", "expected"),
+        [("value", "value"), (lambda recorded: recorded.upper(), "PLAN FOR G"), (5, 5)],
+    )
+    def test_a_patch_is_a_value_or_a_function_of_the_recorded_one(
+        self, recorded: Path, patch: Any, expected: Any
+    ) -> None:
+        with tracetape.replay(recorded, tracetape.ReplayPlan().patch("plan", 1, patch)) as tape:
+            assert plan("g") == expected
+            act("s")
+        assert tape["plan", 1].mode == "patched"
+        assert tape.captured_result("plan") == expected
+
+    @pytest.mark.parametrize("patch", [TimeoutError("late"), TimeoutError])
+    def test_a_patch_may_be_an_exception(self, recorded: Path, patch: Any) -> None:
+        with tracetape.replay(recorded, tracetape.ReplayPlan().patch("plan", 1, patch)) as tape:
+            with pytest.raises(TimeoutError):
+                plan("g")
+            act("s")
+        with pytest.raises(TimeoutError):
+            tape.captured_result("plan", 1)
+
+    def test_a_stream_is_patched_by_its_items(self, tmp_path: Path) -> None:
+        @tracetape.boundary("tokens")
+        def tokens() -> Any:
+            yield from "abc"
+
+        path = record(tmp_path / "run.jsonl", lambda: list(tokens()))
+        with tracetape.replay(path, tracetape.ReplayPlan().patch("tokens", 1, "xy")):
+            assert list(tokens()) == ["x", "y"]
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (
+                lambda: tracetape.ReplayPlan().live("plam"),
+                "the plan names plam, and {path} has no crossing of it; did you mean 'plan'",
+            ),
+            (
+                lambda: tracetape.ReplayPlan().stub("plan", 2),
+                "the plan names plan@2, and {path} has 1 of plan: the last is plan@1",
+            ),
+        ],
+    )
+    def test_a_plan_that_names_what_is_not_there_is_refused(
+        self, recorded: Path, make: Callable[[], tracetape.ReplayPlan], message: str
+    ) -> None:
+        with pytest.raises(PlanError) as caught:
+            tracetape.replay(recorded, make())
+        assert str(caught.value).startswith(message.format(path=recorded))
+
+    def test_a_live_function_that_the_recording_does_not_have_may_be_named_once_marked(
+        self, recorded: Path
+    ) -> None:
+        @tracetape.boundary("helper")
+        def helper() -> str:
+            return "new"
+
+        with tracetape.replay(recorded, live=["helper"]) as tape:
+            assert helper() == "new"
+            program()
+        assert tape["helper", "new@1"].result == "new"
+        assert tape["helper", "new@1"].recorded is None
+
+    @pytest.mark.parametrize(
+        ("use", "message"),
+        [
+            (
+                lambda path: tracetape.replay(path, ["place_order"]),
+                "the second argument of replay is a ReplayPlan, not list; for names alone write "
+                'live=["place_order"]',
+            ),
+            (
+                lambda path: tracetape.replay(path, after_cut="maybe"),
+                "after_cut='maybe' is not one of 'serve', 'halt', 'live'",
+            ),
+            (
+                lambda path: tracetape.replay(path, live=[("plan", 1)]),
+                "live=[…] takes names such as 'place_order' or 'agent@2', not ('plan', 1)",
+            ),
+            (
+                lambda path: tracetape.ReplayPlan().live("plan", 0),
+                "occurrences are counted from 1: plan@0 cannot be",
+            ),
+        ],
+    )
+    def test_wrong_use_is_told_in_one_line(self, recorded: Path, use: Any, message: str) -> None:
+        with pytest.raises(UsageError) as caught:
+            use(recorded)
+        assert str(caught.value) == message
+
+
+class TestAfterTheCut:
+    def test_what_was_asked_otherwise_after_the_cut_is_served_and_stale(self, recorded: Path) -> None:
+        with tracetape.replay(recorded, live=["plan"]) as tape:
+            assert program(goal="new", step="new") == "did s"
+        assert [(step.name, step.mode, step.stale) for step in tape.report.steps] == [
+            ("plan@1", "live", False),
+            ("act@1", "stub", True),
+        ]
+
+    def test_strict_and_after_cut_halt_make_that_a_divergence(self, recorded: Path) -> None:
+        for options in ({"strict": True}, {"after_cut": "halt"}):
+            with pytest.raises(DivergenceError, match=r"other inputs than recorded \(after the cut\)"):
+                with tracetape.replay(recorded, live=["plan"], **options):  # type: ignore[arg-type]
+                    program(step="new")
+
+    def test_after_cut_live_runs_what_changed(self, recorded: Path) -> None:
+        with tracetape.replay(recorded, live=["plan"], after_cut="live") as tape:
+            assert program(step="new") == "did new"
+        assert tape["act", 1].mode == "live"
+
+    def test_a_new_call_after_the_cut_ends_the_recording_and_run_gives_ended(self, recorded: Path) -> None:
+        def longer() -> str:
+            program()
+            return plan("one more")
+
+        with tracetape.replay(recorded, live=["act"]) as tape:
+            assert tape.run(longer) is tracetape.ENDED
+        assert tape.report.verdict == "ended"
+        assert tape.report.ended == "left the recording at plan@new@1, after act@1 ran live"
+
+    def test_ended_holds_for_a_program_that_swallows_it_and_for_coroutines(self, recorded: Path) -> None:
+        def swallowing() -> str:
+            try:
+                program()
+                plan("one more")
+            except BaseException:
+                pass
+            return "answer"
+
+        async def asynchronous() -> str:
+            return swallowing()
+
+        with tracetape.replay(recorded, live=["act"]) as tape:
+            assert tape.run(swallowing) is tracetape.ENDED
+        with tracetape.replay(recorded, live=["act"]) as tape:
+            assert asyncio.run(tape.run(asynchronous)) is tracetape.ENDED
+
+    def test_in_a_bare_block_it_fails_and_says_what_to_write(self, recorded: Path) -> None:
+        with pytest.raises(RecordingEnded, match=r"Wrap the program's part in tape\.run"):
+            with tracetape.replay(recorded, live=["act"]):
+                program()
+                plan("one more")
+
+    def test_a_tool_inside_a_live_call_that_asks_for_something_else_halts(self, tmp_path: Path) -> None:
+        path = record(tmp_path / "run.jsonl", lambda: outer("s"))
+        with tracetape.replay(path, live=["outer"]) as tape:
+            assert outer("s") == "inner s"
+        assert tape["inner", 1].mode == "stub"
+        with (
+            pytest.raises(
+                DivergenceError,
+                match="outer@1 ran live and asked inner@1 for something that the recording does not",
+            ),
+            tracetape.replay(path, live=["outer"]),
+        ):
+            outer("s", extra="!")
+
+    def test_a_call_not_made_after_the_cut_is_listed_alone(self, recorded: Path) -> None:
+        with tracetape.replay(recorded, live=["plan"]) as tape:
+            plan("g")
+        assert tape.report.verdict == "same"
+        assert tape.report.notes == ["not called after the cut: act@1"]
+
+
+class TestServing:
+    def test_what_is_inside_a_served_call_is_not_missing(self, tmp_path: Path) -> None:
+        path = record(tmp_path / "run.jsonl", lambda: outer("s"))
+        with tracetape.replay(path, strict=True) as tape:
+            outer("s")
+        assert tape.report.verdict == "same"
+
+    def test_a_recorded_name_that_nothing_here_marks_is_untouched_not_missing(self, tmp_path: Path) -> None:
+        path = record(tmp_path / "run.jsonl", lambda: tracetape.boundary("foreign-tool")(lambda: 1)())
+        tracetape._sessions._marked.discard("foreign-tool")  # type: ignore[attr-defined]
+        with tracetape.replay(path) as tape:
+            pass
+        assert tape.report.notes == ["untouched, for nothing here is marked so: foreign-tool@1"]
+        with (
+            pytest.raises(DivergenceError, match="foreign-tool@1 is in the recording"),
+            tracetape.replay(path, strict=True),
+        ):
+            pass
+
+    def test_an_opaque_result_is_refused_by_name_before_the_run(self, tmp_path: Path) -> None:
+        @tracetape.boundary("connect")
+        def connect() -> object:
+            return object()
+
+        path = record(tmp_path / "run.jsonl", connect)
+        assert tracetape.load(path).grade == "unusable"
+        with pytest.raises(NotReplayable, match=r"cannot be replayed under this plan:\n  connect@1: "):
+            tracetape.replay(path)
+        with tracetape.replay(path, live=["connect"]):
+            connect()
+
+    def test_a_class_that_is_not_at_hand_halts_by_name(self, tmp_path: Path) -> None:
+        import dataclasses
+
+        @dataclasses.dataclass
+        class Local:
+            a: int
+
+        @tracetape.boundary("local")
+        def local() -> Local:
+            return Local(1)
+
+        path = record(tmp_path / "run.jsonl", local)
+        with pytest.raises(DivergenceError, match=r"local@1: its recorded outcome cannot be given back\n.*Local"):
+            with tracetape.replay(path):
+                local()
+        with tracetape.replay(path, types=[Local]):
+            assert local() == Local(1)
+
+    def test_key_and_ignore_leave_out_what_differs_from_run_to_run(self, tmp_path: Path) -> None:
+        @tracetape.boundary("keyed", key=lambda text, at: text)
+        def keyed(text: str, at: int) -> str:
+            return text
+
+        @tracetape.boundary("timed")
+        def timed(text: str, at: int) -> str:
+            return text
+
+        path = record(tmp_path / "run.jsonl", lambda: (keyed("a", 1), timed("a", 1)))
+        with tracetape.replay(path, ignore=["$.at"]) as tape:
+            keyed("a", 2)
+            timed("a", 2)
+        assert tape.report.verdict == "same"
+        with (
+            pytest.raises(DivergenceError, match=r"timed@1.*\n  \$\.text"),
+            tracetape.replay(path, ignore=["$.at"]),
+        ):
+            keyed("a", 2)
+            timed("b", 2)
+
+    def test_steps_are_looked_up_by_name_and_a_wrong_one_is_told(self, recorded: Path) -> None:
+        with tracetape.replay(recorded) as tape:
+            program()
+        assert tape["act", 1].inputs == {"step": "s"}
+        assert tape["act", 1].recorded is not None
+        with pytest.raises(UsageError) as caught:
+            tape["act", 2]
+        assert str(caught.value) == "act@2 was not called in this replay; called was act@1"
+        with pytest.raises(UsageError, match="did you mean 'act'"):
+            tape["acts", 1]
+
+    def test_a_program_that_records_itself_is_inert_in_tape_run(self, recorded: Path, tmp_path: Path) -> None:
+        def recording_itself() -> str:
+            with tracetape.record(recorded, mode="w"):
+                return program()
+
+        before = recorded.read_bytes()
+        with tracetape.replay(recorded) as tape:
+            assert tape.run(recording_itself) == "did s"
+        with tracetape.replay(recorded):
+            recording_itself()
+        assert recorded.read_bytes() == before
+
+    def test_a_replay_can_be_recorded_and_replayed_itself(self, recorded: Path, tmp_path: Path) -> None:
+        with tracetape.replay(recorded, live=["act"]), tracetape.record(tmp_path / "fixed.jsonl") as run:
+            program()
+        assert [crossing.result for crossing in run.recording.crossings] == ["plan for g", "did s"]
+        with tracetape.replay(tmp_path / "fixed.jsonl") as tape:
+            program()
+        assert tape.report.verdict == "same"
+
+    def test_with_two_replays_open_a_bare_thread_belongs_to_neither(self, recorded: Path) -> None:
+        caught: list[BaseException] = []
+
+        def worker() -> None:
+            try:
+                plan("g")
+            except BaseException as error:
+                caught.append(error)
+
+        with pytest.raises(DivergenceError), tracetape.replay(recorded), tracetape.replay(recorded):
+            thread = threading.Thread(target=worker)
+            thread.start()
+            thread.join()
+            program()
+        assert "belongs to none of the replays that are open" in str(caught[0])
