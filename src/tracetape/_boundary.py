@@ -1,4 +1,4 @@
-"""`@boundary`: the mark in the code. `effect` and `checkpoint` are boundaries without a function of their own."""
+"""`@boundary`, the mark in the code; `effect`, `checkpoint` are boundaries without a function of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tracetape._crossing import (
     cross_generator,
 )
 from tracetape._wrapping import wrap
-from tracetape.config import settings
+from tracetape.config import Settings, settings
 from tracetape.errors import UsageError
 from tracetape.model.call import BoundarySpec, Call, Mode
 from tracetape.model.names import nearest
@@ -163,7 +163,8 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
         mode = _mode()
         if mode is None:
             return wrapped(*args, **kwargs)
-        bound = instance is not None and not inspect.isclass(target)
+        # The "instance" of a builtin is its module (wrapt before 2).
+        bound = instance is not None and not inspect.ismodule(instance)
         arguments = names.of(args, kwargs, bound=bound)
         return driver(mode, Call(spec, arguments, functools.partial(wrapped, *args, **kwargs)))
 
@@ -177,10 +178,15 @@ def _mode() -> Mode | None:
     replay = _sessions.replay()
     runs = tuple(run for run in _sessions.recordings() if isinstance(run, Run))
     if replay is None:
-        return Recorder(BARE, runs, settings()) if runs or host.present() else None
+        return Recorder(BARE, runs, _settings(runs)) if runs or host.present() else None
     if runs or (replay.emits and host.present()):
-        return Recorder(replay.mode, runs, settings())
+        return Recorder(replay.mode, runs, _settings(runs))
     return replay.mode
+
+
+def _settings(runs: tuple[Run, ...]) -> Settings:
+    """Those that the recording was opened under; reading the environment anew costs more than the rest."""
+    return runs[-1].settings if runs else settings()
 
 
 def _driver_of(target: Any) -> Callable[[Mode, Call], Any]:

@@ -1,4 +1,4 @@
-"""Which recordings and which replay a call belongs to.
+"""Which open sessions a call belongs to.
 
 The context decides (a ContextVar, hence tasks and copied contexts inherit). Where it says nothing, as in
 a bare thread, a session that is the only one open in the process is meant. Leaving never resets a token:
@@ -38,13 +38,13 @@ __all__ = [
 
 
 class RecordingSession(Protocol):
-    """One open `record`. `opener` is the ident of the thread that opened it."""
+    """One open `record`. `opener` is the thread that opened it (idents are used again)."""
 
     @property
     def is_open(self) -> bool: ...
 
     @property
-    def opener(self) -> int: ...
+    def opener(self) -> threading.Thread: ...
 
     def count_unplaced(self) -> None: ...
 
@@ -133,8 +133,8 @@ def recordings() -> tuple[RecordingSession, ...]:
     if here:
         return tuple(session for session in here if session.is_open)
     opened = tuple(_open_recordings)
-    thread = threading.get_ident()
-    if any(session.opener == thread for session in opened):
+    thread = threading.current_thread()
+    if any(session.opener is thread for session in opened):
         return ()
     if len(opened) == 1:
         return opened

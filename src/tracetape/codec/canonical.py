@@ -1,4 +1,4 @@
-"""The canonical form of a stored value: what makes two inputs equal, and where two differ."""
+"""The canonical form of a stored value: what makes two inputs equal."""
 
 from __future__ import annotations
 

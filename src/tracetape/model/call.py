@@ -1,4 +1,4 @@
-"""A call through a boundary while it happens, and how it ended."""
+"""A call through a boundary while it happens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call through one boundary: the waist between recording, reading and replaying."""
+"""One call through one boundary: the waist of the whole."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from opentelemetry.context import Context
 from opentelemetry.trace import NonRecordingSpan, ProxyTracerProvider, Span, SpanContext, TraceFlags, Tracer
 
 from tracetape import __version__
-from tracetape.model.span import Gap
 from tracetape.semconv import names
 
 __all__ = ["HostSpan", "present", "resource", "sees_foreign_spans", "start_span"]
@@ -39,18 +38,25 @@ class _Ids:
 
 
 _ids = _Ids()
+_NEAREST = otel_context.create_key("tracetape-nearest-span")
 _tracer: tuple[Any, Tracer] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HostSpan:
-    """A started span. `context` makes it current; ids are lower-case hex."""
+    """A started span. `context` makes it current; ids are lower-case hex.
+
+    parent_id:      the nearest span that can be in a file: where the host's sampler dropped the spans of
+                    others in between, the one of ours above them.
+    unseen_parent:  there are such dropped spans.
+    """
 
     span: Span
     context: Context
     trace_id: str
     span_id: str
     parent_id: str | None
+    unseen_parent: bool
 
     def attach(self) -> Any:
         return otel_context.attach(self.context)
@@ -81,12 +87,31 @@ def start_span(name: str, attributes: Mapping[str, Any], start_ns: int, within: 
             trace_flags=above.trace_flags if above.is_valid else TraceFlags(TraceFlags.SAMPLED),
         )
         span = NonRecordingSpan(own)
+    nearest = otel_context.get_value(_NEAREST, parent)
+    unseen = _was_dropped(trace.get_current_span(parent), nearest)
+    above_id = nearest if unseen else trace.format_span_id(above.span_id) if above.is_valid else None
+    span_id = trace.format_span_id(own.span_id)
+    current = otel_context.set_value(_NEAREST, span_id, trace.set_span_in_context(span, parent))
     return HostSpan(
         span=span,
-        context=trace.set_span_in_context(span, parent),
+        context=current,
         trace_id=trace.format_trace_id(own.trace_id),
-        span_id=trace.format_span_id(own.span_id),
-        parent_id=trace.format_span_id(above.span_id) if above.is_valid else None,
+        span_id=span_id,
+        parent_id=above_id if isinstance(above_id, str) else None,
+        unseen_parent=unseen,
+    )
+
+
+def _was_dropped(current: Span, nearest: object) -> bool:
+    """Whether the current span is another's that the sampler dropped, under a span of ours. A remote one
+    is in its own service's file."""
+    context = current.get_span_context()
+    return (
+        nearest is not None
+        and context.is_valid
+        and not context.is_remote
+        and not current.is_recording()
+        and trace.format_span_id(context.span_id) != nearest
     )
 
 
@@ -97,24 +122,23 @@ def resource(service_name: str) -> Mapping[str, Any]:
     return attributes if isinstance(attributes, Mapping) else {"service.name": service_name}
 
 
-def sees_foreign_spans(wanted: Callable[[str], list[Any]]) -> Gap | None:
+def sees_foreign_spans(wanted: Callable[[str], list[Any]]) -> str:
     """Have the provider hand the spans of other instrumentations to `wanted(trace_id)`'s listeners.
 
-    Once per provider. Returns the gap where the provider is set and takes no processor; None where it
-    does, and where there is no provider (then nobody else makes spans either).
+    Once per provider. Returns why not, where the provider is set and takes no processor; "" where it does,
+    and where there is no provider (then nobody else makes spans either).
     """
     provider = trace.get_tracer_provider()
     if type(provider) is ProxyTracerProvider or id(provider) in _watched:
-        return None
+        return ""
     add = getattr(provider, "add_span_processor", None)
     if not callable(add):
-        text = f"the provider ({type(provider).__name__}) takes no span processor: spans of others are not seen"
-        return Gap("FOREIGN_SPANS_UNSEEN", text)
+        return f"the provider ({type(provider).__name__}) takes no span processor: spans of others are not seen"
     from tracetape.exporters.processor import ForeignSpans
 
     _watched[id(provider)] = provider
     add(ForeignSpans(wanted))
-    return None
+    return ""
 
 
 _watched: dict[int, Any] = {}

@@ -115,6 +115,9 @@ class Recorder:
         )
         attributes = write.identity(crossing, spec.code, arguments, self._settings.build_id)
         span = host.start_span(write.span_name(crossing), attributes, crossing.started, self._within())
+        if span.unseen_parent:
+            for run in self._runs:
+                run.note_unseen_foreign_spans()
         return _Opened(span, crossing, attributes)
 
     def _placed(self) -> tuple[FrameScope, ...]:

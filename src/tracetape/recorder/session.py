@@ -21,7 +21,7 @@ from tracetape.errors import RecordingError, UsageError
 from tracetape.exporters.file import SpanFile
 from tracetape.exporters.otlp_json import encode_line
 from tracetape.model.recording import Recording
-from tracetape.model.span import Gap, Scope, SpanRecord, Status
+from tracetape.model.span import Scope, SpanRecord, Status
 from tracetape.recorder import host
 from tracetape.semconv import names
 
@@ -42,11 +42,11 @@ class Run:
         self.path = path
         self.trace_id = ""
         self.is_open = False
-        self.opener = 0
+        self.opener = threading.current_thread()
         self._mode, self._name, self._fsync, self._inert = mode, name, fsync, inert
         self._attributes = dict(attributes)
         self._unplaced = self._lost = 0
-        self._gap: Gap | None = None
+        self._unseen = ""
 
     @property
     def context(self) -> Context:
@@ -68,16 +68,17 @@ class Run:
         if self._inert:
             return self
         self._file = SpanFile(self.path, self._mode, fsync=self._fsync)
-        self._resource = host.resource(settings().service_name)
+        self.settings = settings()
+        self._resource = host.resource(self.settings.service_name)
         self._started = time.time_ns()
         marked = {names.SCHEMA_VERSION: names.SCHEMA_VERSION_NOW, **self._attributes}
         self._before = otel_context.get_current()
         self._root = host.start_span(self._name, marked, self._started)
         self.trace_id = self._root.trace_id
-        self.opener = threading.get_ident()
+        self.opener = threading.current_thread()
         self.is_open = True
         _sessions.open_recording(self)
-        self._gap = host.sees_foreign_spans(_listeners)
+        self._unseen = host.sees_foreign_spans(_listeners)
         otel_context.attach(self._root.context)
         return self
 
@@ -107,6 +108,10 @@ class Run:
         """A crossing that could not be stored."""
         self._lost += 1
 
+    def note_unseen_foreign_spans(self) -> None:
+        """Spans of others between ours exist and the host's sampler dropped them."""
+        self._unseen = self._unseen or "spans of other instrumentations were dropped by the host's sampler"
+
     def _end(self, error: BaseException | None) -> None:
         ended = time.time_ns()
         lost = self._lost + self._file.lost
@@ -115,8 +120,8 @@ class Run:
             told[names.UNPLACED] = self._unplaced
         if lost:
             told[names.LOST] = lost
-        if self._gap is not None:
-            told[names.FOREIGN_UNSEEN] = self._gap.text
+        if self._unseen:
+            told[names.FOREIGN_UNSEEN] = self._unseen
         failed = isinstance(error, Exception)
         message = f"{type(error).__qualname__}: {error}"[:1000] if failed else ""
         record = SpanRecord(
@@ -136,7 +141,7 @@ class Run:
         if span.is_recording():
             span.set_attributes(told)
             if failed:
-                span.set_status(StatusCode.ERROR, message if settings().host_content else None)
+                span.set_status(StatusCode.ERROR, message if self.settings.host_content else None)
         span.end(ended)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -31,7 +31,7 @@ def compare(a: Recording, b: Recording) -> list[Divergence]:
     pairs: dict[Crossing, Crossing | None] = {}
     found: list[Divergence] = []
 
-    def unused(stubs: Iterable[Stub]) -> Iterator[Stub]:
+    def unused(stubs: Sequence[Stub]) -> Iterator[Stub]:
         return (stub for stub in stubs if stub.position not in used)
 
     for crossing in b.crossings:

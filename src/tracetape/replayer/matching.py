@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,10 +47,10 @@ _NOTHING_LIKE_IT = Match("unrecorded")
 EVERYWHERE = 1_000
 
 
-def find(table: StubTable, asked: Asked, unused: Callable[[Iterable[Stub]], Iterator[Stub]]) -> Match:
+def find(table: StubTable, asked: Asked, unused: Callable[[Sequence[Stub]], Iterator[Stub]]) -> Match:
     """The crossing that answers.
 
-    `unused` gives the stubs of an iterable that nobody has asked for yet. First an equal one under the
+    `unused` gives the stubs of a sequence that nobody has asked for yet. First an equal one under the
     same parent; else the nearest unused one there has changed; else an equal one elsewhere has moved.
     """
     boundary, key = asked.boundary, asked.key

@@ -2,221 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tracetape import _sessions
 from tracetape.codec.canonical import IgnorePaths
 from tracetape.config import settings
-from tracetape.errors import (
-    DivergenceError,
-    NotReplayable,
-    PlanError,
-    RecordingEnded,
-    UsageError,
-)
-from tracetape.model.call import Mode
-from tracetape.model.crossing import Crossing
+from tracetape.errors import NotReplayable, PlanError, UsageError
 from tracetape.model.names import nearest
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
-from tracetape.model.report import Divergence, Report, Step
-from tracetape.replayer import messages
 from tracetape.replayer.deciding import AFTER_CUT
-from tracetape.replayer.guard import Guard
-from tracetape.replayer.halting import EndOfRecording
-from tracetape.replayer.player import Options, Player
+from tracetape.replayer.player import Options
+from tracetape.replayer.tape import ENDED, Tape
 from tracetape.sources.loading import load
 
-__all__ = ["ENDED", "Tape", "replay"]
-
-
-class _Ended:
-    """The singleton `ENDED`: what `tape.run` gives where the program left the recording after the cut."""
-
-    def __repr__(self) -> str:
-        return "tracetape.ENDED"
-
-    def __bool__(self) -> bool:
-        return False
-
-
-ENDED = _Ended()
-
-
-class Tape:
-    """One replay: what `with tracetape.replay(…) as tape` gives.
-
-    recording:  the run that is replayed.
-    report:     what happened so far; `str(tape.report)` is for people.
-    """
-
-    def __init__(
-        self,
-        recording: Recording,
-        options: Options,
-        *,
-        network: str,
-        allow_hosts: tuple[str, ...],
-        emits: bool,
-        sources: tuple[Path, ...],
-    ) -> None:
-        self.recording = recording
-        self.report = Report(source=recording.source, trace_id=recording.trace_id)
-        self.emits = emits
-        self.is_open = False
-        self.runs_program = False
-        self._options = options
-        self._sources = sources
-        self._player = Player(self, recording, options, self.report)
-        self._guard = Guard(self, self._player, self.report, network, allow_hosts)
-        self._was_open = False
-        self._handed_ended = False
-
-    @property
-    def mode(self) -> Mode:
-        """The mode that answers calls; for the boundaries, not for tests."""
-        return self._player
-
-    def reads_from(self, path: Path) -> bool:
-        """Whether `path` is (in) what this replay was read from."""
-        target = path.resolve()
-        return any(target == source or source in target.parents for source in self._sources)
-
-    def __getitem__(self, key: tuple[str, int | str]) -> Step:
-        """`tape["place_order", 1]`: a step, by the recording's occurrence; `tape["helper", "new@1"]` for a
-        call that the recording does not have. Raises UsageError naming what was called."""
-        if not (isinstance(key, tuple) and len(key) == 2):
-            raise UsageError(f'a step is looked up as tape["name", 1], not by {key!r}')
-        boundary, number = key
-        step = self._player.step(boundary, str(number))
-        if step is not None:
-            return step
-        called = [one.name for one in self.report.steps if one.boundary == boundary]
-        known = ", ".join(called) if called else "nothing" + nearest(boundary, self._called_names())
-        raise UsageError(f"{boundary}@{number} was not called in this replay; called was {known}")
-
-    def captured_result(self, boundary: str, number: int | str = 1) -> Any:
-        """The result of a step; raises the step's error where it ended in one."""
-        step = self[boundary, number]
-        if step.error is not None:
-            raise step.error
-        return step.result
-
-    def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Run the program: its result, or `tracetape.ENDED` where it left the recording after the cut.
-
-        For a coroutine function: a coroutine of that. What follows in the test still runs, while in a bare
-        block an end of the recording leaves the block.
-        """
-        self.runs_program = True
-        try:
-            result = function(*args, **kwargs)
-        except EndOfRecording:
-            return self._hand_ended()
-        finally:
-            self.runs_program = False
-        if inspect.iscoroutine(result):
-            return self._run_async(result)
-        return self._ran(result)
-
-    async def _run_async(self, awaitable: Awaitable[Any]) -> Any:
-        self.runs_program = True
-        try:
-            result = await awaitable
-        except EndOfRecording:
-            return self._hand_ended()
-        finally:
-            self.runs_program = False
-        return self._ran(result)
-
-    def _ran(self, result: Any) -> Any:
-        """A program may have swallowed what unwound it, or have been unwound in another thread."""
-        if self._player.halted is not None:
-            raise self._player.halted
-        return result if self._player.ended is None else self._hand_ended()
-
-    def _hand_ended(self) -> Any:
-        """The test knows of the end now; leaving the block need not tell it again."""
-        self._handed_ended = True
-        return ENDED
-
-    def __enter__(self) -> Tape:
-        if self._was_open:
-            raise UsageError("a replay is entered once; call tracetape.replay again for another")
-        self._was_open = self.is_open = True
-        _sessions.open_replay(self)
-        self._guard.enter()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._close()
-        if isinstance(error, KeyboardInterrupt) and self._player.halted is None:
-            return
-        self._look_for_missing(interrupted=error is not None and not isinstance(error, SystemExit))
-        if self.report.divergences:
-            raise DivergenceError(str(self.report), report=self.report) from None
-        if self._player.ended is not None and _hides_end(error) and not (self._handed_ended and error is None):
-            raise RecordingEnded(
-                f"{self.report.ended}; what follows in the block was not run. Wrap the program's part in "
-                "tape.run(…), which returns tracetape.ENDED there:\n"
-                "    result = tape.run(agent, …)"
-            ) from None
-        if error is not None and not isinstance(error, GeneratorExit):
-            error.add_note(f"tracetape: {self.report.first_line}")
-
-    def abandon(self) -> None:
-        """Close without a verdict: the test never came to its call."""
-        if self.is_open:
-            self._close()
-
-    def _close(self) -> None:
-        self.is_open = False
-        self._guard.leave()
-        _sessions.close(self)
-
-    def _look_for_missing(self, *, interrupted: bool) -> None:
-        """Recorded calls that nobody made. Not counted after a halt or an end: what the program would
-        have gone on to call is not known. Nor when its own exception left early."""
-        if self._player.halted is not None or self._player.ended is not None or interrupted:
-            return
-        marked = _sessions.marked()
-        untouched: list[str] = []
-        missing: list[Crossing] = []
-        for stub in self._player.unasked():
-            crossing = stub.crossing
-            if self._is_inside_served(crossing):
-                continue
-            if crossing.boundary not in marked and not self._options.strict:
-                untouched.append(crossing.name)
-            elif stub.after_cut and not self._options.strict:
-                self.report.notes.append(f"not called after the cut: {crossing.name}")
-            else:
-                missing.append(crossing)
-        self.report.divergences += [
-            Divergence("missing", one.name, messages.missing(one, first=one is missing[0])) for one in missing
-        ]
-        if untouched:
-            self.report.notes.append(f"untouched, for nothing here is marked so: {', '.join(untouched)}")
-
-    def _is_inside_served(self, crossing: Crossing) -> bool:
-        """Under a crossing that was served, or that was not called itself: one message is enough."""
-        above = crossing.parent
-        while above is not None:
-            step = self._player.asked(above)
-            if step is None or step.mode != "live":
-                return True
-            above = above.parent
-        return False
-
-    def _called_names(self) -> list[str]:
-        return [step.boundary for step in self.report.steps]
+__all__ = ["ENDED", "Tape", "open_tape", "replay"]
 
 
 def replay(
@@ -344,8 +147,3 @@ def _check_names(plan: ReplayPlan, recording: Recording, program_follows: bool) 
                 f"the plan names {entry.name}, and {recording.source} has {count} of {entry.boundary}: "
                 f"the last is {entry.boundary}@{count}"
             )
-
-
-def _hides_end(error: BaseException | None) -> bool:
-    """Whether what leaves the block is the end itself, or nothing, where the program swallowed it."""
-    return error is None or isinstance(error, (EndOfRecording, BaseExceptionGroup))

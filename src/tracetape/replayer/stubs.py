@@ -1,4 +1,4 @@
-"""Recording → stub table: each crossing with its match key, found by boundary, parent and key."""
+"""Recording → stub table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Crossing → attributes, for our file and for a host's span."""
+"""Crossing → attributes."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def host_content(crossing: Crossing, settings: Settings) -> dict[str, Any]:
     if not settings.host_content or omitted:
         written[names.CONTENT] = "omitted" if settings.host_content else "off"
     for payload, value, digest, size in payloads:
-        if settings.host_content or payload.size > TINY:
+        fits = len(payload.digest) <= settings.piece_limit  # half a digest would disprove a whole payload
+        if fits and (settings.host_content or payload.size > TINY):
             written[digest] = payload.digest
         written[size] = payload.size
         if settings.host_content and not omitted:

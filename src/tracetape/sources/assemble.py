@@ -1,4 +1,4 @@
-"""Spans and gaps → Recording."""
+"""Spans → Recording."""
 
 from __future__ import annotations
 

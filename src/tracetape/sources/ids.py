@@ -1,4 +1,4 @@
-"""Trace and span ids from what exporters write for them."""
+"""Ids from what exporters write for them."""
 
 from __future__ import annotations
 

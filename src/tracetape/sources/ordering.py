@@ -1,4 +1,4 @@
-"""The start order of spans, from sequence numbers first and clocks second."""
+"""The start order of spans: by sequence numbers first, by clocks second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files → spans and gaps, whatever the format."""
+"""Files → spans with gaps, whatever the format."""
 
 from __future__ import annotations
 

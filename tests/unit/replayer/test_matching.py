@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tests.unit.replayer.recordings import crossing, recording
@@ -25,7 +25,7 @@ def ask(
 ) -> Match:
     taken = set(used)
 
-    def unused(stubs: Iterable[Stub]) -> Iterator[Stub]:
+    def unused(stubs: Sequence[Stub]) -> Iterator[Stub]:
         return (stub for stub in stubs if stub.position not in taken)
 
     tree = canonical(inputs)

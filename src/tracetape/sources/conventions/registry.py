@@ -1,4 +1,4 @@
-"""The conventions that are read, those asked first first. A new one is a module and a line here."""
+"""The conventions that are read, those asked first first. A new one is a module with a line here."""
 
 from __future__ import annotations
 

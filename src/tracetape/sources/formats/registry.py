@@ -1,4 +1,4 @@
-"""The formats that are read. A new one is a module and a line here."""
+"""The formats that are read. A new one is a module with a line here."""
 
 from __future__ import annotations
 

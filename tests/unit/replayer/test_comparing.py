@@ -1,0 +1,51 @@
+"""How the second recording differs from the first."""
+
+from __future__ import annotations
+
+import tracetape
+from tests.unit.replayer.recordings import crossing, recording
+
+
+def kinds(a: tracetape.Recording, b: tracetape.Recording) -> list[tuple[str, str]]:
+    return [(one.kind, one.name) for one in tracetape.compare(a, b)]
+
+
+def test_the_same_calls_in_another_order_are_the_same() -> None:
+    a = recording(crossing("a", {"x": 1}, 1), crossing("a", {"x": 2}, 2))
+    b = recording(crossing("a", {"x": 2}, 2), crossing("a", {"x": 1}, 1))
+    assert kinds(a, b) == []
+
+
+def test_each_kind_of_difference_is_named() -> None:
+    parent = crossing("p", {})
+    a = recording(
+        crossing("changed", {"x": 1}, 1),
+        crossing("outcome", {}, {"n": 1}),
+        crossing("gone", {}),
+        parent,
+        crossing("moved", {}, parent=parent),
+    )
+    b = recording(
+        crossing("changed", {"x": 2}, 1),
+        crossing("outcome", {}, {"n": 2}),
+        crossing("p", {}),
+        crossing("moved", {}),
+        crossing("new", {}),
+    )
+    assert kinds(a, b) == [
+        ("changed", "changed@1"),
+        ("outcome", "outcome@1"),
+        ("moved", "moved@1"),
+        ("added", "new@1"),
+        ("missing", "gone@1"),
+    ]
+    texts = {one.kind: one.text for one in tracetape.compare(a, b)}
+    assert texts["changed"] == "changed@1: other inputs\n  $.x: recorded 1, now 2"
+    assert texts["outcome"] == "outcome@1: another outcome\n  $.n: recorded 1, now 2"
+
+
+def test_what_raised_in_one_and_returned_in_the_other_is_another_outcome() -> None:
+    a = recording(crossing("a", {}, 1))
+    b = recording(crossing("a", {}, 1, outcome="raised"))
+    (divergence,) = tracetape.compare(a, b)
+    assert divergence.text == "a@1: another outcome\n  outcome: recorded returned, now raised"
