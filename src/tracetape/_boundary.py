@@ -32,7 +32,6 @@ T = TypeVar("T")
 Text = str | Callable[..., str | None] | None
 
 _RECEIVERS = ("self", "cls", "mcs")
-_OWN_KINDS = ("effect", "checkpoint")
 
 
 @overload
@@ -77,7 +76,8 @@ def boundary(
     version, model:  a str, or a function of the arguments.
     input:    a function of the arguments; the mapping it returns is recorded instead of the arguments.
     output:   a function of the result; what it returns is recorded, hence served, instead of the result.
-    key:      a function of the arguments; its value identifies the call when inputs are compared.
+    key:      a function of the arguments (of what `input` gives, if that is given too); its value
+              identifies the call when inputs are compared.
     usage:    a function of the result → {"input_tokens": …, "output_tokens": …}; default: the usage of a
               known SDK response.
     The functions get the arguments by name, without self or cls.
@@ -91,8 +91,11 @@ def boundary(
         return _mark(name, BoundarySpec(name=_name_of(name), code=_code_of(name)))
     if name == "":
         raise UsageError('a boundary has a name: @boundary("place_order"), or @boundary alone')
-    if kind not in KINDS or kind in _OWN_KINDS:
-        raise UsageError(f"kind={kind!r} is no kind of boundary" + nearest(str(kind), KINDS[:-2]))
+    if kind not in KINDS:
+        raise UsageError(f"kind={kind!r} is no kind of boundary" + nearest(str(kind), KINDS))
+    for argument, function in (("input", input), ("output", output), ("key", key), ("usage", usage)):
+        if function is not None and not callable(function):
+            raise UsageError(f"{argument}= of @boundary takes a function, not {function!r}")
 
     def decorate(function: F) -> F:
         spec = BoundarySpec(

@@ -163,8 +163,7 @@ def cross_generator(mode: Mode, call: Call) -> Generator[Any, Any, Any]:
     begun = _begin(mode, call)
     if isinstance(begun, _Running):
         return (yield from _drive_generator(begun, begun.step(call.invoke)))
-    yield from _items(begun)
-    return _end_stream(begun)
+    return (yield from _serve(begun))
 
 
 def cross_async_generator(mode: Mode, call: Call) -> AsyncGenerator[Any, Any]:
@@ -291,7 +290,9 @@ def _serve_either(outcome: Streamed) -> Any:
 
 
 def _serve(outcome: Outcome) -> Generator[Any, Any, Any]:
-    yield from _items(outcome)
+    # Not `yield from`: what is sent to a tuple's iterator is an AttributeError.
+    for item in _items(outcome):  # noqa: UP028
+        yield item
     return _end_stream(outcome)
 
 

@@ -83,6 +83,7 @@ class Frame:
 EMPTY = Frame()
 _frame: ContextVar[Frame] = ContextVar("tracetape_frame", default=EMPTY)
 _marked: set[str] = set()
+_outer: dict[int, Frame] = {}  # by the replay that was opened inside it
 _open_recordings: list[RecordingSession] = []
 _open_replays: list[ReplaySession] = []
 
@@ -99,7 +100,10 @@ class FrameScope:
         return _frame.set(self.frame)
 
     def detach(self, token: Any) -> None:
-        _frame.reset(token)
+        try:
+            _frame.reset(token)
+        except ValueError:
+            pass  # this step goes on in another context (a coroutine driven by hand): nothing of ours is there
 
 
 def mark(name: str) -> None:
@@ -176,7 +180,9 @@ def open_recording(session: RecordingSession) -> None:
 
 def open_replay(session: ReplaySession) -> None:
     _open_replays.append(session)
-    _frame.set(replace(_frame.get(), replay=session, step=None))
+    frame = _frame.get()
+    _outer[id(session)] = frame
+    _frame.set(replace(frame, replay=session, step=None))
 
 
 def close(session: RecordingSession | ReplaySession) -> None:
@@ -186,5 +192,8 @@ def close(session: RecordingSession | ReplaySession) -> None:
             opened.remove(session)  # type: ignore[arg-type]
     frame = _frame.get()
     if frame.replay is session:
-        frame = replace(frame, replay=None, step=None)
+        outer = _outer.pop(id(session), EMPTY)
+        still = outer.replay is not None and outer.replay.is_open
+        frame = replace(frame, replay=outer.replay if still else None, step=outer.step if still else None)
+    _outer.pop(id(session), None)
     _frame.set(replace(frame, recordings=tuple(one for one in frame.recordings if one is not session)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,10 @@ class _BoundWrapped(_BoundBase):
     """A method that was looked up. Pickled as the plain one is: by its owner and its name."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return getattr, (self._self_instance, self.__wrapped__.__name__)
+        owner = self._self_instance
+        if owner is None:
+            owner = self._self_owner
+        return getattr, (owner, self.__name__)
 
     def __copy__(self) -> Any:
         return self
@@ -38,7 +42,10 @@ class Wrapped(_Base):
     __bound_function_wrapper__ = _BoundWrapped
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return self.__wrapped__.__qualname__
+        name = getattr(self.__wrapped__, "__qualname__", None)
+        if name is None:
+            raise pickle.PicklingError(f"{self.__wrapped__!r} has no name to be pickled by")
+        return name
 
     def __copy__(self) -> Any:
         return self

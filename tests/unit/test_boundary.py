@@ -7,6 +7,8 @@ import copy
 import functools
 import inspect
 import pickle
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -131,15 +133,15 @@ def test_marked_functions_are_copied_as_themselves_and_pickled_by_name() -> None
     assert copy.deepcopy(agent.method)(7) == 7
 
 
-PICKLED = plain
-
-
-def test_pickle_refers_to_the_name() -> None:
-    """By name, in the module that the function names: what plain functions do."""
-    reduced = plain.__reduce_ex__(2)  # type: ignore[attr-defined]
-    assert reduced == "plain"
-    with pytest.raises(pickle.PicklingError):
-        pickle.dumps(functools.partial(undecorated(plain)))  # not the module's `plain`: the decorator's target
+def test_what_is_pickled_by_name_comes_back_as_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Tests are imported without being in sys.modules under their own name; pickle looks there.
+    monkeypatch.setitem(sys.modules, __name__, types.SimpleNamespace(**globals()))
+    assert pickle.loads(pickle.dumps(plain)) is plain
+    for function in (Agent.method, Agent.over_class, Agent.over_static):
+        assert pickle.loads(pickle.dumps(function)) == function
+    assert pickle.loads(pickle.dumps(Agent().method))(5) == 5
+    with pytest.raises(pickle.PicklingError, match="has no name to be pickled by"):
+        pickle.dumps(tracetape.boundary("p")(functools.partial(len, [])))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,7 @@ def test_input_output_model_version_and_usage_say_what_is_recorded(tmp_path: Pat
 def test_a_failing_input_function_costs_its_own_value_not_the_call(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    @tracetape.boundary("ask", usage=lambda result: 1 / 0)
+    @tracetape.boundary("ask", usage=lambda result: {"input_tokens": 1 // 0})
     def ask() -> int:
         return 5
 
@@ -230,8 +232,34 @@ def test_a_failing_input_function_costs_its_own_value_not_the_call(
         assert ask() == 5
     assert [crossing.result for crossing in run.recording.crossings] == [5, 5]
     assert [record.getMessage() for record in caplog.records] == [
-        "tracetape: usage= was not recorded: ZeroDivisionError: division by zero"
+        "tracetape: usage= was not recorded: ZeroDivisionError: integer division or modulo by zero"
     ]
+
+
+def test_where_input_or_output_raise_the_plain_values_are_kept_out(tmp_path: Path) -> None:
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        raise KeyError("password")
+
+    @tracetape.boundary("login", input=fails, output=fails)
+    def login(password: str) -> str:
+        return f"token for {password}"
+
+    with tracetape.record(tmp_path / "run.jsonl") as run:
+        assert login("hunter2") == "token for hunter2"
+    assert b"hunter2" not in run.path.read_bytes()
+    crossing = run.recording["login", 1]
+    assert crossing.grade == "unusable"
+    assert [gap.code for gap in crossing.gaps] == ["PAYLOAD_FAILED", "PAYLOAD_FAILED"]
+
+
+def test_what_usage_or_input_give_is_looked_at_before_it_is_taken(tmp_path: Path) -> None:
+    @tracetape.boundary("ask", usage=lambda result: [1])  # type: ignore[arg-type,return-value]
+    def ask() -> int:
+        return 5
+
+    with tracetape.record(tmp_path / "run.jsonl") as run:
+        ask()
+    assert (run.recording["ask", 1].result, run.recording["ask", 1].usage) == (5, {})
 
 
 @pytest.mark.parametrize(
@@ -240,6 +268,10 @@ def test_a_failing_input_function_costs_its_own_value_not_the_call(
         (
             lambda: tracetape.boundary("x", kind="tol"),
             "kind='tol' is no kind of boundary; did you mean 'tool'?",
+        ),
+        (
+            lambda: tracetape.boundary("x", input=5),  # type: ignore[call-overload]
+            "input= of @boundary takes a function, not 5",
         ),
         (
             lambda: tracetape.boundary(""),

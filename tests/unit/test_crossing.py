@@ -242,7 +242,7 @@ def test_an_async_generator_may_be_read_in_a_task_per_item_and_left(caplog: pyte
         stream = cross_async_generator(mode, call(numbers))
         assert await asyncio.wait_for(anext(stream), 5) == 0
         assert await asyncio.wait_for(anext(stream), 5) == 1
-        await asyncio.create_task(stream.aclose())  # type: ignore[arg-type]
+        await asyncio.create_task(stream.aclose())
 
     asyncio.run(main())
     assert mode.outcomes == [Streamed(end="abandoned", shape=ASYNC_GENERATOR)]

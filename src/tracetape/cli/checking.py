@@ -8,14 +8,15 @@ from typing import Any
 import orjson
 from rich.text import Text
 
-from tracetape.cli.render import escaped
+from tracetape.cli.render import GRADE_STYLE, columns, counted
+from tracetape.errors import UsageError
 from tracetape.model.crossing import EXACT, UNUSABLE, Crossing
+from tracetape.model.names import split_name
+from tracetape.model.printing import escaped
 from tracetape.model.recording import Recording
 from tracetape.model.span import Gap
 
-__all__ = ["as_json", "lines", "usable"]
-
-_STYLE = {"exact": "green", "rebuilt": "yellow", "unusable": "red"}
+__all__ = ["as_json", "crossing_as_json", "crossing_named", "lines", "usable"]
 
 
 def usable(recording: Recording) -> bool:
@@ -23,26 +24,53 @@ def usable(recording: Recording) -> bool:
     return bool(recording.crossings) and all(one.grade != UNUSABLE for one in recording.crossings)
 
 
+def crossing_named(recording: Recording, given: str) -> Crossing:
+    """The crossing of `--crossing NAME@N`; NAME alone where it has only one.
+
+    Raises UsageError naming what is there.
+    """
+    boundary, number = split_name(given)
+    same = [crossing for crossing in recording.crossings if crossing.boundary == boundary]
+    if number is None and len(same) > 1:
+        raise UsageError(
+            f"{boundary} has {len(same)} crossings: say which with --crossing {boundary}@1 … "
+            f"{boundary}@{len(same)}"
+        )
+    return recording[boundary, 1 if number is None else number]
+
+
 def lines(recording: Recording) -> Iterator[Text]:
     """The grade of each crossing with its reasons, then what a replay would do."""
     yield Text(f"{escaped(recording.source)}  trace {recording.trace_id}")
-    for crossing in recording.crossings:
-        line = Text(f"  {escaped(crossing.name):<24} ")
-        line.append(crossing.grade, style=_STYLE[crossing.grade])
-        yield line
+    padded = columns((escaped(crossing.name), crossing.grade) for crossing in recording.crossings)
+    for crossing, (name, grade) in zip(recording.crossings, padded, strict=True):
+        yield Text(f"  {name}  ").append(grade, style=GRADE_STYLE[grade])
         for gap in crossing.gaps:
             yield Text(f"      {escaped(str(gap))}")
     for gap in recording.gaps:
         yield Text(f"  {escaped(str(gap))}", style="yellow")
+    yield from _verdict(recording)
+
+
+def _verdict(recording: Recording) -> Iterator[Text]:
     obstacles = recording.obstacles()
+    total = counted(len(recording.crossings), "crossing")
+    unusable = sum(one.grade == UNUSABLE for one in recording.crossings)
     if obstacles:
-        yield Text("not replayable as it is:", style="red")
+        yield Text("NOT replayable as it is:", style="bold red")
         for obstacle in obstacles:
             yield Text(f"  {escaped(obstacle)}")
+    elif unusable:
+        # Inside a crossing that is served, so a replay never asks for it: unless that one runs live.
+        yield Text(
+            f"replayable while all is served; of {total} {unusable:,} cannot be served when what is around "
+            "it runs live",
+            style="yellow",
+        )
     else:
         exact = sum(one.grade == EXACT for one in recording.crossings)
-        total = len(recording.crossings)
-        yield Text(f"replayable: {exact} of {total} crossings come back exactly as recorded", style="green")
+        rest = "" if exact == len(recording.crossings) else "; see above for the others"
+        yield Text(f"replayable: {exact:,} of {total} exactly as recorded{rest}", style="green")
 
 
 def as_json(recording: Recording) -> dict[str, Any]:
@@ -57,6 +85,7 @@ def as_json(recording: Recording) -> dict[str, Any]:
 
 
 def crossing_as_json(crossing: Crossing) -> dict[str, Any]:
+    """One element of `crossings`; values as they are stored, tags included."""
     output = None if crossing.output is None else orjson.loads(crossing.output.text)
     failed = crossing.outcome == "raised" or crossing.stream_end == "raised"
     error = {"type": crossing.error_type, "message": crossing.error_message, "status": None}

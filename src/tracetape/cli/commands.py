@@ -1,27 +1,32 @@
-"""The commands and their options."""
+"""The commands of the command line, each with its options."""
 
 from __future__ import annotations
 
-import json
-import sys
+import string
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tracetape import __version__
-from tracetape.cli import checking, render
-from tracetape.cli.failing import DIVERGED, WRONG_USE, fail, reports_errors
-from tracetape.cli.launch import Program, without_our_frames
+from tracetape.cli.failing import DIVERGED, Commands, reports_errors
 from tracetape.cli.program_command import ProgramCommand
-from tracetape.errors import DivergenceError
-from tracetape.model.names import split_name
-from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
+
+# What shows, runs and compares is imported by the command that does it: `--help` is asked for often.
 
 __all__ = ["cli"]
 
-_EXIT_CODES = "Exit codes: 0 same or good, 1 diverged or not replayable, 2 wrong use, 3 cannot read or compare."
+_CANNOT_READ = "2 wrong use, 3 the recording cannot be read or has no such trace."
+
+
+def _trace_id(ctx: click.Context, parameter: click.Parameter, given: str | None) -> str | None:
+    if given is None:
+        return None
+    text = given.strip()
+    if not text or len(text) > 32 or any(digit not in string.hexdigits for digit in text):
+        raise click.UsageError(f"--trace takes a trace id, up to 32 hex digits, not {given[:80]!r}", ctx)
+    return text
 
 
 def _trace_options(command: Any) -> Any:
@@ -31,17 +36,23 @@ def _trace_options(command: Any) -> Any:
         default="one",
         help="'all': the whole source is one run.",
     )(command)
-    return click.option("--trace", "trace_id", metavar="ID", help="Which trace, where the source has several.")(
-        command
-    )
+    return click.option(
+        "--trace",
+        "trace_id",
+        metavar="ID",
+        callback=_trace_id,
+        help="Which trace, where the source has several: hex digits in any case, leading zeros optional.",
+    )(command)
 
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")
 
 
 @click.group(
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog=_EXIT_CODES,
+    epilog="Exit codes: 0 same or good, 1 diverged or not replayable, 2 wrong use, 3 cannot read or compare. "
+    "record and replay keep the program's own exit status when nothing diverged.",
 )
 @click.version_option(__version__, prog_name="tracetape")
 def cli() -> None:
@@ -56,11 +67,15 @@ def cli() -> None:
     """
 
 
-@cli.command()
+@cli.command(
+    short_help="The broker incident from start to finish, offline.",
+    epilog="Exit codes: 0 done, 2 the folder cannot be used.",
+)
 @click.option(
     "--into",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder to leave the files in (default: ./tracetape-demo, or the next free name).",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="An empty or new folder to leave the files in (default: tracetape-demo, or the next free name).",
 )
 @reports_errors
 def demo(into: Path | None) -> None:
@@ -68,47 +83,71 @@ def demo(into: Path | None) -> None:
 
     Records an agent that sells 1,000 shares instead of $1,000 worth, shows the tree, replays the run
     faithfully, repairs the tool and replays with the repaired tool live. No model is called.
+
+    \b
+      tracetape demo
+      tracetape demo --into /tmp/broker
     """
     from tracetape.cli.demo import run_demo
 
     run_demo(into)
 
 
-@cli.command(cls=ProgramCommand, epilog=_EXIT_CODES)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The recording to write.")
+@cli.command(
+    cls=ProgramCommand,
+    short_help="Run any program and record it.",
+    epilog="Exit codes: the program's own; 2 wrong use, and then the program was not run.",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The recording to write; a folder gets one file a run.",
+)
 @click.option("--append", is_flag=True, help="Add the run to an existing recording.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
 @click.option("-m", "module", is_flag=True, help="Run a module, as python -m does.")
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True, metavar="SCRIPT [ARGS]…")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]…")
 @reports_errors
 def record(output: Path, append: bool, overwrite: bool, module: bool, program: tuple[str, ...]) -> None:
-    """Record any program, unchanged: tracetape record -o run.otlp.jsonl agent.py ARGS.
+    """Run any program, unchanged, and record each call through its boundaries.
 
-    The program runs as under `python`, with its own exit status. The file has every value that went
-    through a boundary; it is made for your eyes alone (mode 0600).
+    \b
+      tracetape record -o run.otlp.jsonl agent.py --fast
+      tracetape record -o run.otlp.jsonl -m broker.agent --fast
+
+    Options stand before SCRIPT; what stands behind it is the program's. It runs as under `python`. The
+    file has every value that went through a boundary; only you may read it (mode 0600).
     """
-    import tracetape
+    from tracetape.cli.launch import Program
+    from tracetape.cli.running import record_program
 
     if append and overwrite:
-        raise click.UsageError("--append and --overwrite exclude each other.")
+        raise click.UsageError("--append and --overwrite exclude each other")
     script = Program(program[0], program[1:], module=module)
-    mode = "a" if append else "w" if overwrite else "x"
-    run = tracetape.record(output, mode=mode, name=Path(program[0]).name)
-    with _as_python_would(), run:
-        script.run()
-    click.echo(f"tracetape: recorded {run.path} (trace {run.trace_id})", err=True)
+    record_program(script, output, "a" if append else "w" if overwrite else "x")
 
 
-@cli.command(cls=ProgramCommand, epilog=_EXIT_CODES)
-@click.option("--source", required=True, hidden=True)
+@cli.command(
+    cls=ProgramCommand,
+    short_help="Run a recorded run again, offline.",
+    epilog="Exit codes: 1 diverged, or not replayable under this plan; "
+    f"{_CANNOT_READ} Else the program's own; 0 where it left the recording after a live or patched call.",
+)
+@click.option("--source", hidden=True)
 @click.option("--live", multiple=True, metavar="NAME[@N]", help="Run the real function.")
 @click.option("--stub", multiple=True, metavar="NAME[@N]", help="Serve it even where its inputs differ.")
-@click.option("--patch", multiple=True, metavar="NAME@N=JSON", help="Serve this instead.")
-@click.option("--ignore", multiple=True, metavar="PATH", help="Leave out of inputs: '$.messages[*].id'.")
+@click.option(
+    "--patch", multiple=True, metavar="NAME@N=JSON", help="Serve this result instead: 'plan@1={\"n\": 5}'."
+)
+@click.option(
+    "--ignore", multiple=True, metavar="PATH", help="Leave out when inputs are compared: '$.messages[*].id'."
+)
 @click.option("--strict", is_flag=True, help="Whatever would only be listed is a divergence.")
 @_trace_options
 @click.option("-m", "module", is_flag=True, help="Run a module, as python -m does.")
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True, metavar="SCRIPT [ARGS]…")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]…")
 @reports_errors
 def replay(
     source: str,
@@ -122,58 +161,67 @@ def replay(
     module: bool,
     program: tuple[str, ...],
 ) -> None:
-    """Run a recorded run again: tracetape replay SOURCE --live NAME SCRIPT ARGS.
+    """Run a recorded run again: each boundary gets what was recorded.
 
-    Every boundary is served from the recording, except what --live and --patch name; nothing connects to
-    the outside. The report goes to standard error. The program's own exit status is kept when nothing
-    diverged.
+    \b
+      tracetape replay run.otlp.jsonl agent.py
+      tracetape replay run.otlp.jsonl --live place_order agent.py --fast
+      tracetape replay run.otlp.jsonl --patch 'plan@1={"n": 5}' -m broker.agent
+
+    Only what --live names runs for real, and nothing connects to the outside. NAME@N is the N-th call of
+    NAME in the recording, from 1; NAME is every one. Options stand before SCRIPT; what stands behind it is
+    the program's. The report goes to standard error.
     """
+    from tracetape.cli.launch import Program
+    from tracetape.cli.plans import chosen_plan
+    from tracetape.cli.running import replay_program
     from tracetape.replayer.session import open_tape
 
+    _check_trace_options(trace_id, traces)
     script = Program(program[0], program[1:], module=module)
+    plan = chosen_plan(stub, patch, live)
     tape = open_tape(
-        source,
-        _plan(stub, patch).with_live(live),
-        ignore=ignore,
-        strict=strict,
-        trace_id=trace_id,
-        traces=traces,
-        program_follows=True,
+        source, plan, ignore=ignore, strict=strict, trace_id=trace_id, traces=traces, program_follows=True
     )
-    try:
-        with _as_python_would(report=lambda: str(tape.report)), tape:
-            tape.run(script.run)
-    except DivergenceError as error:
-        fail(render.escaped_lines(str(error)), DIVERGED)
+    replay_program(script, tape, plan)
 
 
-@cli.command(epilog=_EXIT_CODES)
+@cli.command(short_help="Show a recording as a tree.", epilog=f"Exit codes: 0 shown; {_CANNOT_READ}")
 @click.argument("source")
-@click.option("--crossing", metavar="NAME@N", help="One crossing in full.")
+@click.option("--crossing", metavar="NAME@N", help="One crossing in full: the N-th call of NAME, from 1.")
 @_json_option
 @_trace_options
 @reports_errors
 def show(source: str, crossing: str | None, as_json: bool, trace_id: str | None, traces: str) -> None:
-    """Show a recording as a tree: what went into each crossing and what came out."""
+    """Show a recording as a tree: what went into each crossing and what came out.
+
+    \b
+      tracetape show run.otlp.jsonl
+      tracetape show run.otlp.jsonl --crossing place_order@1
+      tracetape show run.otlp.jsonl --json | jq .crossings[0].inputs
+    """
+    from tracetape.cli import checking, render
+    from tracetape.cli.crossing_page import crossing_in_full
+    from tracetape.cli.tree import tree_lines
+
     recording = _load(source, trace_id, traces)
-    console = render.console()
     if crossing is not None:
-        name, number = split_name(crossing)
-        one = recording[name, number or 1]
+        one = checking.crossing_named(recording, crossing)
         if as_json:
             render.print_json(checking.crossing_as_json(one))
-            return
-        for line in render.crossing_in_full(one):
-            console.print(line)
-        return
-    if as_json:
+        else:
+            render.print_lines(crossing_in_full(one))
+    elif as_json:
         render.print_json(checking.as_json(recording))
-        return
-    for line in render.tree_lines(recording, console.width):
-        console.print(line)
+    else:
+        console = render.console()
+        render.print_lines(tree_lines(recording, console.width), console)
 
 
-@cli.command(epilog=_EXIT_CODES)
+@cli.command(
+    short_help="Can this be replayed?",
+    epilog=f"Exit codes: 0 every crossing can be served, 1 one of them cannot; {_CANNOT_READ}",
+)
 @click.argument("source")
 @_json_option
 @_trace_options
@@ -181,54 +229,50 @@ def show(source: str, crossing: str | None, as_json: bool, trace_id: str | None,
 def check(source: str, as_json: bool, trace_id: str | None, traces: str) -> None:
     """Can this be replayed? The grade of each crossing, with reasons and cures.
 
+    \b
+      tracetape check run.otlp.jsonl
+      tracetape check exported.json --trace 4bf92f3577b34da6a3ce929d0e0e4736
+
     exact: comes back as recorded. rebuilt: something had to be made up. unusable: cannot be served.
-    Exits with 1 if any crossing is unusable.
     """
+    from tracetape.cli import checking, render
+
     recording = _load(source, trace_id, traces)
     if as_json:
         render.print_json(checking.as_json(recording))
     else:
-        console = render.console()
-        for line in checking.lines(recording):
-            console.print(line)
+        render.print_lines(checking.lines(recording))
     if not checking.usable(recording):
         raise SystemExit(DIVERGED)
 
 
-@cli.command(epilog=_EXIT_CODES)
+@cli.command(
+    short_help="How recording B differs from recording A.",
+    epilog=f"Exit codes: 0 same, 1 they differ; {_CANNOT_READ}",
+)
 @click.argument("a")
 @click.argument("b")
 @_json_option
 @_trace_options
 @reports_errors
 def diff(a: str, b: str, as_json: bool, trace_id: str | None, traces: str) -> None:
-    """How recording B differs from recording A, crossing by crossing. Exits with 1 if it does.
+    """How recording B differs from recording A, crossing by crossing.
 
-    --trace chooses a trace that both sources have.
+    \b
+      tracetape diff before.otlp.jsonl after.otlp.jsonl
+
+    Crossings are paired by boundary, parent and inputs, not by position. --trace chooses a trace that both
+    have.
     """
     import tracetape
+    from tracetape.cli import diffing, render
 
-    divergences = tracetape.compare(_load(a, trace_id, traces), _load(b, trace_id, traces))
+    first, second = _load(a, trace_id, traces), _load(b, trace_id, traces)
+    divergences = tracetape.compare(first, second)
     if as_json:
-        render.print_json(
-            [
-                {
-                    "kind": one.kind,
-                    "name": one.name,
-                    "text": one.text,
-                    "changes": [
-                        {"path": change.path, "a": change.recorded, "b": change.replayed} for change in one.changes
-                    ],
-                }
-                for one in divergences
-            ]
-        )
+        render.print_json(diffing.as_json(divergences))
     else:
-        console = render.console()
-        for one in divergences:
-            console.print(render.escaped_lines(one.text.replace(": recorded ", ": ").replace(", now ", " → ")))
-        if not divergences:
-            console.print("same")
+        render.print_lines(diffing.lines(first, second, divergences))
     if divergences:
         raise SystemExit(DIVERGED)
 
@@ -236,53 +280,10 @@ def diff(a: str, b: str, as_json: bool, trace_id: str | None, traces: str) -> No
 def _load(source: str, trace_id: str | None, traces: str) -> Recording:
     import tracetape
 
+    _check_trace_options(trace_id, traces)
     return tracetape.load(source, trace_id=trace_id, traces=traces)
 
 
-def _plan(stub: tuple[str, ...], patch: tuple[str, ...]) -> ReplayPlan:
-    plan = ReplayPlan()
-    for name in stub:
-        plan = plan.stub(*split_name(name))
-    for given in patch:
-        name, equals, text = given.partition("=")
-        try:
-            value = json.loads(text)
-        except ValueError:
-            equals = ""
-            value = None
-        boundary, number = split_name(name)
-        if not equals or number is None:
-            fail(
-                f"tracetape: --patch takes NAME@N=JSON, as in --patch 'plan@1={{\"quantity\": 5}}', not {given!r}",
-                WRONG_USE,
-            )
-        plan = plan.patch(boundary, number, value)
-    return plan
-
-
-class _as_python_would:
-    """What the program raises is shown as `python` shows it, without our frames; SystemExit is kept."""
-
-    def __init__(self, report: Any = None) -> None:
-        self._report = report
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, DivergenceError):
-            return
-        if self._report is not None:
-            sys.stdout.flush()
-            click.echo(render.escaped_lines(self._report()), err=True)
-        if isinstance(error, Exception) and not _is_ours(error):
-            error.with_traceback(without_our_frames(error))
-            sys.stdout.flush()
-            sys.excepthook(type(error), error, error.__traceback__)
-            raise SystemExit(1)
-
-
-def _is_ours(error: BaseException) -> bool:
-    from tracetape.errors import TracetapeError
-
-    return isinstance(error, (TracetapeError, click.ClickException))
+def _check_trace_options(trace_id: str | None, traces: str) -> None:
+    if trace_id is not None and traces == "all":
+        raise click.UsageError("--trace picks one trace and --traces all takes every one: give only one of them")

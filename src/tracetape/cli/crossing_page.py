@@ -8,17 +8,18 @@ from collections.abc import Iterable, Iterator
 import orjson
 from rich.text import Text
 
-from tracetape.cli.render import GRADE_STYLE, escaped
+from tracetape.cli.render import GRADE_STYLE
 from tracetape.cli.tree import duration, outcome
 from tracetape.codec.canonical import readable
 from tracetape.model.crossing import Crossing
 from tracetape.model.payload import Payload
+from tracetape.model.printing import escaped
 
 __all__ = ["crossing_in_full"]
 
 _FULL = 20_000
 _STRING = r'"(?:[^"\\]|\\.)*"'
-_LINE_WITH_STRING = re.compile(rf"(?P<indent> *)(?P<key>{_STRING}: )?(?P<value>{_STRING})(?P<comma>,?)")
+_LINE_WITH_STRING = re.compile(rf"(?P<indent> *)(?P<key>{_STRING}: )?(?P<value>{_STRING}),?")
 
 
 def crossing_in_full(crossing: Crossing) -> Iterator[Text]:
@@ -67,9 +68,11 @@ def _in_full(payload: Payload | None) -> Iterator[str]:
 def _unfolded(line: str) -> Iterator[str]:
     """A line of the JSON; where its string has several lines, those. A prompt is not read with `\\n`."""
     found = _LINE_WITH_STRING.fullmatch(line)
-    if found is None or "\\n" not in found["value"]:
+    value = orjson.loads(found["value"]) if found is not None else ""
+    if found is None or "\n" not in value:
         yield escaped(line)
         return
-    yield escaped(f"{found['indent']}{(found['key'] or '').rstrip()}".rstrip()) or found["indent"]
-    for inner in orjson.loads(found["value"]).split("\n"):
+    if found["key"]:
+        yield escaped(found["indent"] + found["key"].rstrip())
+    for inner in value.split("\n"):
         yield escaped(f"{found['indent']}  | {inner.expandtabs()}".rstrip())

@@ -17,7 +17,9 @@ from rich.text import Text
 
 import tracetape
 from tracetape.cli import render
+from tracetape.cli.tree import tree_lines
 from tracetape.errors import UsageError
+from tracetape.model.printing import escaped_lines
 from tracetape.model.recording import Recording
 from tracetape.model.report import Report
 
@@ -42,24 +44,23 @@ def run_demo(into: Path | None) -> None:
     folder = _folder(into)
     for name in _FILES:
         (folder / name).write_text(_file(name), encoding="utf-8")
-    agent_file = folder / "broker_agent.py"
+    agent_file, recording = folder / "broker_agent.py", folder / "incident.otlp.jsonl"
 
     _head(console, 1, "Record: an agent is told to sell about $1,000 of ACME stock")
     broker = _load(agent_file)
-    with tracetape.record(folder / "incident.otlp.jsonl", name="broker") as run:
+    with tracetape.record(recording, name="broker") as run:
         answer = broker.run_agent(USER_MESSAGE)
     console.print(f'user:  "{USER_MESSAGE}"')
     console.print(f'agent: "{answer}"')
     asked = broker.model_requests
     console.print("No call failed. The user named $1,000, and $190,000 worth was sold.")
 
-    _head(console, 2, "Look: tracetape show incident.otlp.jsonl")
-    for line in render.tree_lines(run.recording, console.width):
-        console.print(line)
+    _head(console, 2, f"Look: tracetape show {recording}")
+    render.print_lines(tree_lines(run.recording, console.width), console)
     _point_at_the_step(console, run.recording)
 
     _head(console, 3, "Replay it faithfully: everything is served from the recording")
-    faithful = _replay(folder, (), broker)
+    faithful = _replay(recording, (), broker)
     console.print(faithful.first_line)
 
     _head(console, 4, "Repair place_order, in broker_agent.py")
@@ -67,31 +68,48 @@ def run_demo(into: Path | None) -> None:
 
     _head(console, 5, "Replay the recorded run, with the repaired place_order live")
     repaired = _load(agent_file)
-    report = _replay(folder, ("place_order",), repaired)
-    console.print(render.escaped_lines(str(report)))
+    report = _replay(recording, ("place_order",), repaired)
+    console.print(escaped_lines(str(report)))
 
     _head(console, 6, "Recorded and replayed")
     _compare(console, run.recording, report)
 
     calls = broker.model_requests - asked + repaired.model_requests
-    console.print()
-    console.print(Text(f"model calls: {calls}", style="bold"), Text("in both replays"))
-    console.print(f"left in {folder}: {', '.join((*_FILES, 'incident.otlp.jsonl'))}")
-    console.print(f"the test for your repository: python -m pytest {folder}   (needs pytest)")
-    console.print(f"took {time.monotonic() - started:.1f} s")
+    console.print("In both replays together:")
+    console.print(Text(f"model calls: {calls}", style="bold"))
+
+    _head(
+        console, 7, f"Yours to try, in {time.monotonic() - started:.1f} s: {folder} has {', '.join(_left(folder))}"
+    )
+    console.print(f"tracetape replay {recording} --live place_order {agent_file}")
+    console.print(f"python -m pytest {folder}   (the incident as a test that stays; needs pytest)")
 
 
 def _folder(into: Path | None) -> Path:
     if into is not None:
+        if into.exists() and not into.is_dir():
+            raise UsageError(f"{into} is a file; --into takes an empty or new folder")
         if into.exists() and any(into.iterdir()):
-            raise UsageError(f"{into} is not empty; give a new folder with --into")
-        into.mkdir(parents=True, exist_ok=True)
-        return into
+            raise UsageError(f"{into} is not empty; --into takes an empty or new folder")
+        return _made(into)
     folder, number = Path("tracetape-demo"), 2
     while folder.exists():
         folder, number = Path(f"tracetape-demo-{number}"), number + 1
-    folder.mkdir()
+    return _made(folder)
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder} cannot be made: {error.strerror}; give a folder that you may write to with --into"
+        ) from None
     return folder
+
+
+def _left(folder: Path) -> list[str]:
+    return sorted(one.name for one in folder.iterdir() if one.is_file())
 
 
 def _file(name: str) -> str:
@@ -110,8 +128,8 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-def _replay(folder: Path, live: Iterable[str], broker: Any) -> Report:
-    with tracetape.replay(folder / "incident.otlp.jsonl", live=live) as tape:
+def _replay(recording: Path, live: Iterable[str], broker: Any) -> Report:
+    with tracetape.replay(recording, live=live) as tape:
         broker.run_agent(USER_MESSAGE)
     return tape.report
 

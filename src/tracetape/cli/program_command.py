@@ -17,15 +17,29 @@ class ProgramCommand(click.Command):
     allow_interspersed_args = False
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if any(parameter.name == "source" for parameter in self.params):
+        if self._has_source():
             position = self._first_word(args)
             if position is not None:
                 args = [f"--source={args[position]}", *args[:position], *args[position + 1 :]]
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        self._check_complete(ctx)
+        return rest
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        pieces = super().collect_usage_pieces(ctx)
-        return ["SOURCE", *pieces] if any(one.name == "source" for one in self.params) else pieces
+        return [*(["SOURCE"] if self._has_source() else []), "[OPTIONS]", "SCRIPT|-m MODULE [ARGS]…"]
+
+    def _check_complete(self, ctx: click.Context) -> None:
+        """Say what is missing in the words of the usage."""
+        if ctx.resilient_parsing:
+            return
+        if self._has_source() and not ctx.params.get("source"):
+            ctx.fail("name the recording, then the program: SOURCE SCRIPT, or SOURCE -m MODULE")
+        if not ctx.params.get("program"):
+            behind = f" behind the recording {ctx.params['source']}" if self._has_source() else ""
+            ctx.fail(f"name the program{behind}: a SCRIPT, or -m MODULE")
+
+    def _has_source(self) -> bool:
+        return any(parameter.name == "source" for parameter in self.params)
 
     def _first_word(self, args: list[str]) -> int | None:
         """Where the first argument stands that is neither an option nor an option's value."""

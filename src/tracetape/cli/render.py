@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-import unicodedata
 from collections.abc import Iterable
 from typing import Any, TextIO
 
@@ -14,15 +14,15 @@ from rich.console import Console
 from rich.text import Text
 
 from tracetape.model.crossing import EXACT, REBUILT, UNUSABLE
+from tracetape.model.printing import escaped
 
 __all__ = [
     "GRADE_STYLE",
     "columns",
     "console",
     "counted",
-    "escaped",
-    "escaped_lines",
     "print_json",
+    "print_lines",
     "print_report",
     "wrapped",
 ]
@@ -33,7 +33,7 @@ _NARROWEST = 40
 
 
 def console(stderr: bool = False) -> Console:
-    """A console that colours on a terminal alone (NO_COLOR is obeyed), and never takes text for markup."""
+    """A console that never takes text for markup. Colours are for terminals; rich obeys NO_COLOR."""
     stream = sys.stderr if stderr else sys.stdout
     if not stderr and hasattr(stream, "reconfigure"):
         # A stream that knows ASCII alone gets question marks for the lines of the tree, not a traceback.
@@ -45,24 +45,19 @@ def console(stderr: bool = False) -> Console:
         highlight=False,
         emoji=False,
         soft_wrap=True,
-        no_color=not stream.isatty() or bool(os.environ.get("NO_COLOR")),
     )
 
 
 def _width() -> int:
-    """COLUMNS, else the width of the terminal that is there, if only behind a pager; else that of a file
-    or of a log: wide enough for a value, narrow enough to be read."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isascii() and said.isdigit() and int(said) > 0:
-        return max(_NARROWEST, int(said))
-    for stream in (sys.__stdout__, sys.__stderr__, sys.__stdin__):
-        columns = _columns(stream)
-        if columns:
-            return max(_NARROWEST, columns)
-    return _WIDTH_OF_A_FILE
+    """What COLUMNS says, else the width of the terminal that is there, if only behind a pager; else that of
+    a file or a log: wide enough for a value, narrow enough to be read."""
+    width = shutil.get_terminal_size((0, 0)).columns
+    for stream in (sys.__stderr__, sys.__stdin__):
+        width = width or _terminal_width(stream)
+    return max(_NARROWEST, width or _WIDTH_OF_A_FILE)
 
 
-def _columns(stream: TextIO | None) -> int:
+def _terminal_width(stream: TextIO | None) -> int:
     try:
         return os.get_terminal_size(stream.fileno()).columns if stream is not None else 0
     except (OSError, ValueError):
@@ -76,6 +71,13 @@ def print_json(value: Any) -> None:
     sys.stdout.buffer.flush()
 
 
+def print_lines(lines: Iterable[Text], to: Console | None = None) -> None:
+    """Lines on standard output, each as it is, however long."""
+    out = to or console()
+    for line in lines:
+        out.print(line)
+
+
 def print_report(text: str, *, diverged: bool) -> None:
     """A report on standard error; its first line, and those that say DIVERGED, stand out on a terminal."""
     out = console(stderr=True)
@@ -84,27 +86,6 @@ def print_report(text: str, *, diverged: bool) -> None:
         if diverged and (number == 0 or line.startswith("DIVERGED")):
             style = "bold red"
         out.print(Text(escaped(line), style=style))
-
-
-def escaped(text: str) -> str:
-    """Text from a trace: control and format characters shown as escapes, so that a terminal obeys none."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() or _is_space(one) else _escape(one) for one in text)
-
-
-def escaped_lines(text: str) -> str:
-    """The same for a text of several lines."""
-    return "\n".join(escaped(line) for line in text.split("\n"))
-
-
-def _is_space(one: str) -> bool:
-    """The spaces of other scripts move nothing, and Japanese is full of U+3000."""
-    return unicodedata.category(one) == "Zs"
-
-
-def _escape(one: str) -> str:
-    return one.encode("unicode_escape").decode("ascii")
 
 
 def counted(count: int, noun: str) -> str:
@@ -123,7 +104,7 @@ def wrapped(text: str, width: int) -> list[str]:
             end = soft
         lines.append(text[:end])
         text = text[end:]
-    return [*lines, text]
+    return [*lines, text] if text or not lines else lines
 
 
 def _fitting(text: str, width: int) -> int:

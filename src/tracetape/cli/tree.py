@@ -9,10 +9,11 @@ import orjson
 from rich.cells import cell_len
 from rich.text import Text
 
-from tracetape.cli.render import GRADE_STYLE, counted, escaped, wrapped
+from tracetape.cli.render import GRADE_STYLE, counted, wrapped
 from tracetape.codec.canonical import readable
 from tracetape.model.crossing import EXACT, Crossing
 from tracetape.model.payload import Payload
+from tracetape.model.printing import escaped
 from tracetape.model.recording import Recording
 
 __all__ = ["duration", "outcome", "tree_lines"]

@@ -80,7 +80,7 @@ def _differences(recorded: Any, replayed: Any, path: str) -> Iterator[Difference
             )
         return
     if key_of(recorded) != key_of(replayed):
-        yield Difference(path, _shown(recorded), _shown(replayed))
+        yield Difference(path, *_shown_beside(recorded, replayed))
 
 
 def _either(a: Any, b: Any, key: Any, in_a: bool, in_b: bool, path: str) -> Iterator[Difference]:
@@ -101,6 +101,22 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*\Z")
 
 def _member(path: str, key: str) -> str:
     return f"{path}.{key}" if _PLAIN_NAME.match(key) else f"{path}[{text_of(key)}]"
+
+
+def _shown_beside(recorded: Any, replayed: Any) -> tuple[str, str]:
+    """Both sides, cut where they begin to differ: the first 200 characters of two prompts are the same."""
+    one, other = text_of(readable(recorded)), text_of(readable(replayed))
+    pairs = enumerate(zip(one, other, strict=False))
+    same = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    if max(len(one), len(other)) <= _SHOWN or same < _SHOWN // 2:
+        return _shown(recorded), _shown(replayed)
+    start = same - _SHOWN // 4
+    return _cut_from(one, start), _cut_from(other, start)
+
+
+def _cut_from(text: str, start: int) -> str:
+    end = start + _SHOWN
+    return f"…{text[start:end]}" + ("…" if end < len(text) else "") + f" ({len(text):,} characters)"
 
 
 def _shown(tree: Any) -> str:
@@ -167,7 +183,10 @@ class IgnorePaths:
         return tree
 
 
-_STEP = re.compile(r"\.\.(?P<deep>[^.\[\]]+)|\.(?P<member>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<every>\*)\]")
+_STEP = re.compile(
+    r"\.\.(?P<deep>[^.\[\]]+)|\.(?P<member>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<every>\*)\]"
+    r'|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]'
+)
 _Step = tuple[str, str]
 
 
@@ -182,10 +201,10 @@ def _parsed(path: str) -> tuple[_Step, ...]:
         if found is None:
             raise UsageError(
                 f"ignore path {path!r} cannot be read at {rest[position:]!r}: a path is made of .name, ..name, "
-                "[0] and [*], as in '$.messages[*].id' or '..created'"
+                "[0], [*] and [\"odd name\"], as in '$.messages[*].id' or '..created'"
             )
         kind = found.lastgroup or ""
-        steps.append((kind, found[kind]))
+        steps.append(("member", orjson.loads(found[kind])) if kind == "quoted" else (kind, found[kind]))
         position = found.end()
     if not steps:
         raise UsageError(f"ignore path {path!r} would leave nothing to compare; name a member, as in '$.created'")

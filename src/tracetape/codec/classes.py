@@ -26,8 +26,14 @@ def class_body(cls: type) -> dict[str, Any]:
 
 
 def index_types(types: Iterable[type]) -> dict[str, type]:
-    """`types=[…]` by the name that a trace has for them."""
-    return {class_name(cls)[0]: cls for cls in types}
+    """`types=[…]` by the name that a trace has for them, and by their qualname alone where only one of them
+    has it: a class may have moved to another module since it was recorded."""
+    named = {class_name(cls)[0]: cls for cls in types}
+    alone: dict[str, type | None] = {}
+    for name, cls in named.items():
+        qualname = name.partition(":")[2]
+        alone[qualname] = None if qualname in alone else cls
+    return named | {qualname: cls for qualname, cls in alone.items() if cls is not None}
 
 
 def find_class(name: str, main: bool, types: Mapping[str, type]) -> type:
@@ -36,9 +42,13 @@ def find_class(name: str, main: bool, types: Mapping[str, type]) -> type:
     main:  it was recorded in the module that ran as `__main__`, `module` is that one's real name.
     """
     module, _, qualname = name.partition(":")
+    if module.startswith("tracetape.replayer"):
+        raise NotAtHand("which unwinds a replay, and is never made because a recording says so")
     cls = types.get(name)
     if cls is None:
         cls = next((found for at in _modules(module, main) if (found := _inside(at, qualname)) is not None), None)
+    if cls is None:
+        cls = types.get(qualname)
     short = qualname.rpartition(".")[2] or name
     if cls is None:
         if "<locals>" in qualname:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import weakref
 from pathlib import Path
 
 from tracetape.errors import RecordingError, UsageError
@@ -47,6 +48,9 @@ class SpanFile:
             ) from None
         except OSError as error:
             raise RecordingError(f"{path} cannot be written: {error.strerror}. {_advice(path)}") from None
+        # Closed with the last reference, not by a call: a thread that is still about to write holds one, and
+        # the number may belong to somebody else's socket a moment after the descriptor was closed.
+        weakref.finalize(self, os.close, self._descriptor)
         self._torn = mode == "a" and self._ends_in_half_a_line()
 
     def write(self, line: bytes) -> bool:
@@ -64,9 +68,6 @@ class SpanFile:
         if self._torn:
             self._count(f"only {written:,} of {len(data):,} bytes were written")
         return not self._torn
-
-    def close(self) -> None:
-        os.close(self._descriptor)
 
     def _ends_in_half_a_line(self) -> bool:
         size = os.fstat(self._descriptor).st_size

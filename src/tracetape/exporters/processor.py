@@ -13,7 +13,6 @@ from tracetape.semconv import names
 
 __all__ = ["ForeignSpans", "record_of"]
 
-# A listener says whether it has taken the span.
 Listener = Callable[[SpanRecord], None]
 
 

@@ -23,7 +23,7 @@ def split_name(text: str) -> tuple[str, int | None]:
 def nearest(name: str, known: Iterable[str]) -> str:
     """The end of an error's sentence: the names most like `name`, else those that there are."""
     names = list(dict.fromkeys(known))
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if close:
         return "; did you mean " + " or ".join(repr(one) for one in close) + "?"
     if names:

@@ -79,7 +79,9 @@ class Recording:
         chosen = plan or ReplayPlan()
         blocked = []
         for crossing in self.crossings:
-            if crossing.grade != UNUSABLE or chosen.mode_of(crossing) in ("live", "patched"):
+            if crossing.grade != UNUSABLE or crossing.outcome == "unfinished":
+                continue  # where a run was cut off, a replay goes as far as that, and ends there
+            if chosen.mode_of(crossing) in ("live", "patched"):
                 continue
             if self._inside_served(crossing, chosen):
                 continue

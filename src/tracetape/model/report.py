@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tracetape.model.crossing import Crossing
+from tracetape.model.printing import escaped_lines
 
 __all__ = ["Difference", "Divergence", "Report", "Step"]
 
@@ -30,11 +31,12 @@ class Step:
 
     name:      `place_order@1`, or `place_order@new@1` for a call that the recording does not have.
     mode:      `stub`, `live`, `patched`, `halted`.
-    inputs:    the arguments by name, as they came in the replay.
+    inputs:    the arguments by name, as they came in the replay: a copy made before the call.
     result, error:  how it ended.
     recorded:  the crossing it was matched with, or None.
     changes:   where its inputs differ from the recorded ones.
-    outcome_changes:  of a live one: where its result differs from the recorded one.
+    outcome_changes:  of a live one: where its outcome differs from the recorded one.
+    notes:     what came back a little different than it was recorded.
     stale:     served after the cut although its inputs differ.
     moved:     served although the recorded one hangs elsewhere.
     """
@@ -43,10 +45,11 @@ class Step:
     number: str
     kind: str
     mode: str
-    inputs: Mapping[str, Any]
+    as_came: Callable[[], Mapping[str, Any]]
     recorded: Crossing | None = None
     changes: tuple[Difference, ...] = ()
     outcome_changes: tuple[Difference, ...] = ()
+    notes: tuple[str, ...] = ()
     stale: bool = False
     moved: bool = False
     after_cut: bool = False
@@ -58,12 +61,17 @@ class Step:
     def name(self) -> str:
         return f"{self.boundary}@{self.number}"
 
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        return self.as_came()
+
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
     """One way in which the replay (or a second recording) differs from the recording.
 
-    kind:   changed, unrecorded, missing, moved, added, outcome, refused, or internal.
+    kind:   of a replay: changed, unrecorded, missing, refused, unusable, ambiguous, closed, internal, and
+            listed (under strict); of two recordings: changed, moved, outcome, added, missing.
     name:   `boundary@occurrence`.
     text:   the whole message, for people.
     """
@@ -151,12 +159,12 @@ class Report:
         if self.loopback:
             lines.append(f"  reached on this machine: {', '.join(self.loopback)}")
         lines += [f"  {note}" for note in self.notes]
-        return "\n".join(lines)
+        return escaped_lines("\n".join(lines))
 
 
 def describe(step: Step) -> str:
     """The words behind a step's name."""
-    words = [step.mode]
+    words = [step.mode, *step.notes]
     if step.stale:
         words.append("stale: its inputs differ, after the cut")
     elif step.changes and step.mode != "halted":
@@ -168,7 +176,7 @@ def describe(step: Step) -> str:
     text = words[0] + ("  " + "; ".join(words[1:]) if len(words) > 1 else "")
     shown = step.outcome_changes or (step.changes if step.mode != "halted" else ())
     if shown:
-        what = "result " if step.outcome_changes else ""
+        what = "outcome " if step.outcome_changes else ""
         more = f" (and {len(shown) - 1} more)" if len(shown) > 1 else ""
         text += f"  {what}{_brief(shown[0])}{more}"
     return text

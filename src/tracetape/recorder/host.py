@@ -16,7 +16,7 @@ from opentelemetry.trace import NonRecordingSpan, ProxyTracerProvider, Span, Spa
 from tracetape import __version__
 from tracetape.semconv import names
 
-__all__ = ["HostSpan", "present", "resource", "sees_foreign_spans", "start_span"]
+__all__ = ["HostSpan", "present", "resource", "revision", "sees_foreign_spans", "start_span"]
 
 _random = random.Random(os.urandom(16))  # noqa: S311 (ids need to be unlike, not secret)
 os.register_at_fork(after_in_child=lambda: _random.seed(os.urandom(16)))
@@ -122,6 +122,12 @@ def resource(service_name: str) -> Mapping[str, Any]:
     return attributes if isinstance(attributes, Mapping) else {"service.name": service_name}
 
 
+def revision() -> str | None:
+    """The commit that the provider's resource names, for `tracetape.build.id`. Git is never run for it."""
+    found = resource("").get(names.VCS_REVISION)
+    return found if isinstance(found, str) else None
+
+
 def sees_foreign_spans(wanted: Callable[[str], list[Any]]) -> str:
     """Have the provider hand the spans of other instrumentations to `wanted(trace_id)`'s listeners.
 
@@ -152,7 +158,8 @@ def _current_tracer() -> Tracer:
     if _tracer is not None and _tracer[0] is provider:
         return _tracer[1]
     tracer = provider.get_tracer(names.SCOPE_NAME, __version__)
-    if hasattr(tracer, "id_generator"):
-        tracer.id_generator = _ids
+    # The SDK's own generator alone: a host that has set another (X-Ray's) needs that one's ids.
+    if type(getattr(tracer, "id_generator", None)).__name__ == "RandomIdGenerator":
+        tracer.id_generator = _ids  # type: ignore[attr-defined]
     _tracer = (provider, tracer)
     return tracer

@@ -6,7 +6,7 @@ import itertools
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from tracetape import __version__
 from tracetape._sessions import FrameScope, current_frame
 from tracetape.codec import encode
 from tracetape.config import Settings
-from tracetape.model.call import Call, Cancelled, Flow, Mode, Outcome, Raised, Returned, Streamed
+from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Mode, Outcome, Raised, Returned, Streamed
 from tracetape.model.crossing import Crossing
 from tracetape.model.payload import Payload
 from tracetape.model.span import Event, Link, Scope, SpanRecord, Status
@@ -57,6 +57,7 @@ class _Opened:
     crossing: Crossing
     attributes: dict[str, Any]
     items: list[Any] = field(default_factory=list)
+    failed: bool = False
 
     def watch(self, item: Any) -> None:
         """Stream items are stored as consumed: encoded now, since the consumer may change them."""
@@ -83,6 +84,9 @@ class Recorder:
         if opened is None:
             self._count_lost()
             return (yield from self._inner.cross(call))
+        seq = opened.crossing.seq or 0
+        for run in self._runs:
+            run.opened(seq)
         call.scopes = (opened.span, *self._placed(), *call.scopes)
         call.watchers = (*call.watchers, opened.watch)
         try:
@@ -91,6 +95,8 @@ class Recorder:
             # A halt of the player, or a flow that was thrown away: the function has no outcome.
             _guard("an aborted call", self._abort, opened, call, error)
             raise
+        for run in self._runs:
+            run.ended(seq)
         if _guard("an outcome", self._close, opened, call, outcome) is None:
             self._count_lost()
             _guard("a span", opened.span.span.end)
@@ -98,27 +104,26 @@ class Recorder:
 
     def _open(self, call: Call) -> _Opened:
         spec, arguments = call.spec, call.arguments
-        chosen = spec.input
-        inputs = arguments if chosen is None else _guard("input=", lambda: chosen(**arguments))
+        stored, failed = _stored_input(spec, arguments)
         model = _text_of("model=", spec.model, arguments)
-        if model is None and spec.kind == "llm" and isinstance(arguments.get("model"), str):
+        if model is None and spec.kind in ("llm", "embedding") and isinstance(arguments.get("model"), str):
             model = arguments["model"]
         crossing = Crossing(
             boundary=spec.name,
             kind=spec.kind,
             version=_text_of("version=", spec.version, arguments),
             model=model,
-            input=encode(dict(arguments if inputs is None else inputs)),
+            input=stored,
             seq=next(_seq),
             process_id=_process_id,
             started=time.time_ns(),
         )
-        attributes = write.identity(crossing, spec.code, arguments, self._settings.build_id)
+        attributes = write.identity(crossing, spec.code, arguments, self._settings.build_id or host.revision())
         span = host.start_span(write.span_name(crossing), attributes, crossing.started, self._within())
         if span.unseen_parent:
             for run in self._runs:
                 run.note_unseen_foreign_spans()
-        return _Opened(span, crossing, attributes)
+        return _Opened(span, crossing, attributes, failed=failed)
 
     def _placed(self) -> tuple[FrameScope, ...]:
         """For a bare thread: what its call opens inside belongs to the same recordings."""
@@ -154,7 +159,7 @@ class Recorder:
             start_ns=crossing.started,
             end_ns=ended,
             status=Status() if error is None else Status("ERROR", _message(error)),
-            attributes=attributes | write.content(crossing),
+            attributes=attributes | write.content(crossing, failed=opened.failed),
             events=() if error is None else (_exception_event(error, ended),),
             links=links,
             scope=_SCOPE,
@@ -171,7 +176,8 @@ class Recorder:
         span = opened.span.span
         if span.is_recording():
             told = {key: value for key, value in record.attributes.items() if key not in _CONTENT_KEYS}
-            span.set_attributes(told | write.host_content(crossing, self._settings))
+            shown_content = write.host_content(crossing, self._settings, failed=opened.failed)
+            span.set_attributes(told | shown_content)
             for link in record.links:
                 context = SpanContext(
                     int(link.trace_id, 16), int(link.span_id, 16), True, TraceFlags(TraceFlags.SAMPLED)
@@ -220,16 +226,14 @@ def _finished(opened: _Opened, call: Call, outcome: Outcome, ended: int) -> Cros
     failed = _failure(outcome)
     error_type = None if failed is None else type(failed).__qualname__
     if isinstance(outcome, Returned):
-        output = call.spec.output
-        stored = _guard("output=", lambda: (output(outcome.value),)) if output else None
-        usage = call.spec.usage
-        counted = _guard("usage=", usage, outcome.value) if usage else genai.usage_of(outcome.value)
+        stored = _stored_output(call.spec, outcome.value)
+        opened.failed = opened.failed or stored is None
         return replace(
             base,
             outcome="returned",
             shape=outcome.shape,
-            output=encode(outcome.value if stored is None else stored[0]),
-            usage=counted or {},
+            output=stored,
+            usage=_usage(call.spec, outcome.value),
         )
     if isinstance(outcome, Raised):
         return replace(
@@ -253,6 +257,30 @@ def _finished(opened: _Opened, call: Call, outcome: Outcome, ended: int) -> Cros
     )
 
 
+def _stored_input(spec: BoundarySpec, arguments: Mapping[str, Any]) -> tuple[Payload | None, bool]:
+    """The input's payload, and whether it failed. Where `input=` raises nothing is stored: it was given so
+    that the plain arguments are not."""
+    chosen = spec.input
+    if chosen is None:
+        return encode(dict(arguments)), False
+    stored = _guard("input=", lambda: encode(dict(chosen(**arguments))))
+    return stored, stored is None
+
+
+def _stored_output(spec: BoundarySpec, value: Any) -> Payload | None:
+    """The output's payload; None where `output=` raised."""
+    chosen = spec.output
+    stored: Payload | None = encode(value) if chosen is None else _guard("output=", lambda: encode(chosen(value)))
+    return stored
+
+
+def _usage(spec: BoundarySpec, value: Any) -> dict[str, int]:
+    if spec.usage is None:
+        return genai.usage_of(value)
+    counted = _guard("usage=", lambda: dict(spec.usage(value)))  # type: ignore[misc]
+    return {name: n for name, n in (counted or {}).items() if type(name) is str and type(n) is int}
+
+
 def _stream_payload(items: list[Payload | None], outcome: Streamed) -> Payload:
     """`{"items": […]}`, with `error` and `value` where there is one; the items are encoded already."""
     parts = ['"items":[' + ",".join("null" if item is None else item.text for item in items) + "]"]
@@ -266,7 +294,8 @@ def _stream_payload(items: list[Payload | None], outcome: Streamed) -> Payload:
 def _failure(outcome: Outcome) -> BaseException | None:
     """The exception that the span's status tells of: none where it was control flow."""
     error = outcome.error if isinstance(outcome, (Raised, Streamed)) else None
-    return None if error is None or type(error).__name__ in _CONTROL_FLOW else error
+    names_of = {cls.__name__ for cls in type(error).__mro__}
+    return None if error is None or names_of & _CONTROL_FLOW else error
 
 
 def _exception_event(error: BaseException, when: int) -> Event:

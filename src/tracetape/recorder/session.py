@@ -44,8 +44,10 @@ class Run:
         self.is_open = False
         self.opener = threading.current_thread()
         self._mode, self._name, self._fsync, self._inert = mode, name, fsync, inert
-        self._attributes = dict(attributes)
+        self._attributes = {str(key): value for key, value in attributes.items()}
         self._unplaced = self._lost = 0
+        self._file: SpanFile | None = None
+        self._open_calls: set[int] = set()
         self._unseen = ""
 
     @property
@@ -68,6 +70,7 @@ class Run:
         if self._inert:
             return self
         self._file = SpanFile(self.path, self._mode, fsync=self._fsync)
+        self._process = os.getpid()
         self.settings = settings()
         self._resource = host.resource(self.settings.service_name)
         self._started = time.time_ns()
@@ -77,6 +80,7 @@ class Run:
         self.trace_id = self._root.trace_id
         self.opener = threading.current_thread()
         self.is_open = True
+        self._enclosing = _sessions.recordings()
         _sessions.open_recording(self)
         self._unseen = host.sees_foreign_spans(_listeners)
         otel_context.attach(self._root.context)
@@ -89,16 +93,27 @@ class Run:
             return
         self.is_open = False
         _sessions.close(self)
+        if os.getpid() != self._process:
+            self._file = None  # a forked child leaves the block too: the root is the parent's to end
+            return
         if otel_context.get_current() is self._root.context:
             # By attaching what was before, not by a token: the block may be left in another context.
             otel_context.attach(self._before)
         self._end(error)
-        self._file.close()
+        self._file = None
 
     def write(self, span: SpanRecord) -> None:
         """Append one span, with the resource of this run where it brings none of its own."""
-        if self.is_open:
-            self._file.write(encode_line(span if span.resource else replace(span, resource=self._resource)))
+        file = self._file
+        if file is not None:
+            file.write(encode_line(span if span.resource else replace(span, resource=self._resource)))
+
+    def opened(self, seq: int) -> None:
+        """A call has begun; `ended` takes it back. What is left at the end was never finished."""
+        self._open_calls.add(seq)
+
+    def ended(self, seq: int) -> None:
+        self._open_calls.discard(seq)
 
     def count_unplaced(self) -> None:
         """A crossing in a thread with no context, while several recordings are open."""
@@ -114,12 +129,14 @@ class Run:
 
     def _end(self, error: BaseException | None) -> None:
         ended = time.time_ns()
-        lost = self._lost + self._file.lost
+        lost = self._lost + (self._file.lost if self._file else 0)
         told: dict[str, Any] = {names.SCHEMA_VERSION: names.SCHEMA_VERSION_NOW, **self._attributes}
         if self._unplaced:
             told[names.UNPLACED] = self._unplaced
         if lost:
             told[names.LOST] = lost
+        if self._open_calls:
+            told[names.IN_FLIGHT] = len(self._open_calls)
         if self._unseen:
             told[names.FOREIGN_UNSEEN] = self._unseen
         failed = isinstance(error, Exception)
@@ -136,7 +153,10 @@ class Run:
             resource=self._resource,
             scope=Scope(names.SCOPE_NAME, __version__),
         )
-        self._file.write(encode_line(record))
+        self.write(record)
+        for run in self._enclosing:
+            if isinstance(run, Run):
+                run.write(record)
         span = self._root.span
         if span.is_recording():
             span.set_attributes(told)

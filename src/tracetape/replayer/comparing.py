@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-import orjson
-
-from tracetape.codec.canonical import IgnorePaths, canonical, differences, key_of
+from tracetape.codec.canonical import IgnorePaths, key_of
 from tracetape.model.crossing import Crossing
-from tracetape.model.payload import Payload
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.model.report import Difference, Divergence
 from tracetape.replayer.matching import Asked, Match, find
+from tracetape.replayer.outcomes import outcome_changes, recorded_shape, tree_of
 from tracetape.replayer.stubs import Stub, StubTable
 
 __all__ = ["compare"]
@@ -47,7 +44,7 @@ def compare(a: Recording, b: Recording) -> list[Divergence]:
 
 
 def _asked(crossing: Crossing, pairs: dict[Crossing, Crossing | None]) -> Asked:
-    tree = _tree(crossing.input)
+    tree = tree_of(crossing.input)
     parent = crossing.parent
     under = pairs.get(parent) if parent is not None else None
     return Asked(crossing.boundary, tree, key_of(tree), under, loose=parent is not None and under is None)
@@ -64,21 +61,9 @@ def _divergences(crossing: Crossing, match: Match) -> Iterator[Divergence]:
         yield Divergence("changed", name, _text(f"{pair}: other inputs", match.changes), match.changes)
     elif match.kind == "moved":
         yield Divergence("moved", name, f"{pair}: called from another place")
-    changes = _outcome_changes(first, crossing)
+    changes = outcome_changes(recorded_shape(first), recorded_shape(crossing))
     if changes:
         yield Divergence("outcome", name, _text(f"{pair}: another outcome", changes), changes)
-
-
-def _outcome_changes(first: Crossing, second: Crossing) -> tuple[Difference, ...]:
-    if first.outcome != second.outcome:
-        return (Difference("outcome", first.outcome, second.outcome),)
-    if first.stream_end != second.stream_end:
-        return (Difference("stream end", first.stream_end or "", second.stream_end or ""),)
-    return differences(_tree(first.output), _tree(second.output))
-
-
-def _tree(payload: Payload | None) -> Any:
-    return None if payload is None else canonical(orjson.loads(payload.text))
 
 
 def _text(first: str, changes: tuple[Difference, ...]) -> str:

@@ -47,10 +47,12 @@ class Guard:
         if network not in NETWORKS:
             raise UsageError(f"network={network!r} is not one of " + ", ".join(repr(one) for one in NETWORKS))
         self._session, self._player, self._report, self._network = session, player, report, network
-        self._allowed = _resolved(allow_hosts) if network != "allow" else frozenset()
+        self._hosts = _checked(allow_hosts)
+        self._allowed: frozenset[tuple[str, int | None]] = frozenset()
 
     def enter(self) -> None:
         if self._network != "allow":
+            self._allowed = _resolved(self._hosts)
             _install()
             _guards.append(self)
 
@@ -68,10 +70,13 @@ class Guard:
         self._report.network_attempts.append(address if what == "a connection to" else f"{address} (its name)")
         if not mine:
             raise ConnectionRefusedError(f"tracetape: {what} {address} was refused: a replay is open")
-        self._player.halt("refused", address, messages.refused(what, address, self._where()))
+        self._player.halt("refused", address, messages.refused(what, address))
 
     def _inside_live(self) -> bool:
-        """By context; where there is none (a thread that looks names up for asyncio), while one runs."""
+        """By context; where there is none (a thread that looks names up for asyncio), while one runs. After a
+        halt the guard stays shut."""
+        if self._player.halted is not None:
+            return False
         frame = _sessions.current_frame()
         if frame.replay is self._session:
             return frame.step is not None
@@ -80,8 +85,8 @@ class Guard:
     def _lets_through(self, event: str, host: str, port: int | None) -> bool:
         if (host, None) in self._allowed or (host, port) in self._allowed:
             return True
-        if event in _LOOKUPS and (_is_address(host) or (port is None and (host, None) in self._allowed)):
-            return True  # an address is not looked up; whether it may be reached is asked at the connection
+        if event in _LOOKUPS and (_is_address(host) or any(host == name for name, _ in self._allowed)):
+            return True  # whether it may be reached, and on which port, is asked at the connection
         if not _is_loopback(host):
             return False
         if self._network == "deny-all":
@@ -93,9 +98,6 @@ class Guard:
     def _note_loopback(self, address: str) -> None:
         if address not in self._report.loopback:
             self._report.loopback.append(address)
-
-    def _where(self) -> str:
-        return "outside of every boundary that runs live"
 
 
 _guards: list[Guard] = []
@@ -154,14 +156,20 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
+def _checked(hosts: Iterable[str]) -> tuple[str, ...]:
+    given = tuple(hosts)
+    for one in given:
+        if not isinstance(one, str) or not one:
+            raise UsageError(f"allow_hosts=[…] takes 'host' or 'host:port', not {one!r}")
+    return given
+
+
 def _resolved(hosts: Iterable[str]) -> frozenset[tuple[str, int | None]]:
     """Each host as given, with the addresses that it has now: connections are made to addresses."""
     allowed: set[tuple[str, int | None]] = set()
     for given in hosts:
-        if not isinstance(given, str) or not given:
-            raise UsageError(f"allow_hosts=[…] takes 'host' or 'host:port', not {given!r}")
         host, port = _split(given)
-        allowed |= {(host, port), (host, None) if port is None else (host, port)}
+        allowed.add((host, port))
         try:
             found = socket.getaddrinfo(host, port)
         except OSError:

@@ -11,7 +11,7 @@ from tracetape.model.crossing import Crossing
 from tracetape.model.report import Difference
 from tracetape.replayer.stubs import Stub, StubTable
 
-__all__ = ["EVERYWHERE", "Asked", "Match", "find"]
+__all__ = ["LOOKED_AT", "Asked", "Match", "find"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Match:
 
 
 _NOTHING_LIKE_IT = Match("unrecorded")
-EVERYWHERE = 1_000
+LOOKED_AT = 1_000
 
 
 def find(table: StubTable, asked: Asked, unused: Callable[[Sequence[Stub]], Iterator[Stub]]) -> Match:
@@ -81,10 +81,10 @@ def _changed(stub: Stub, tree: Any) -> Match:
 
 def _nearest(stubs: Iterator[Stub], tree: Any) -> Stub | None:
     """The stub with the fewest differing leaves, the earliest of equals. Looks at the first
-    `EVERYWHERE` only: a report about more would not be read."""
+    `LOOKED_AT` only: a report about more would not be read."""
     best: tuple[int, Stub] | None = None
     for looked, stub in enumerate(stubs):
-        if looked >= EVERYWHERE:
+        if looked >= LOOKED_AT:
             break
         distance = 0 if stub.tree is None else len(differences(stub.tree, tree))
         if best is None or distance < best[0]:

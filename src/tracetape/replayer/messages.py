@@ -15,8 +15,10 @@ __all__ = [
     "ended",
     "inside_live",
     "internal",
+    "listed",
     "missing",
     "not_rebuilt",
+    "not_stored",
     "refused",
     "unrecorded",
 ]
@@ -85,10 +87,22 @@ def not_rebuilt(name: str, why: str) -> str:
     )
 
 
-def refused(what: str, address: str, name: str) -> str:
+def not_stored(name: str, path: str, type_name: str) -> str:
+    return _lines(
+        f"{path} of the outcome of {name} was used, a {type_name}, which could not be stored",
+        "to record what the program needs of it: output=… of @boundary, or a boundary around that use of it",
+        f'to go on without it: live=["{name}"] runs the real function',
+    )
+
+
+def listed(name: str, text: str) -> str:
+    return _lines(f"{name}: {text} (strict)")
+
+
+def refused(what: str, address: str) -> str:
     return _lines(
         f"{what} {address} was refused: a replay lets nothing out of this machine",
-        f"it was tried {name}",
+        "it was tried outside of every boundary that runs live",
         f'to accept it: live=["…"] for the boundary that does it, allow_hosts=["{address}"], or network="allow"',
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections import Counter
@@ -14,10 +15,12 @@ import orjson
 from tracetape._crossing import BARE
 from tracetape._sessions import Frame, FrameScope, ReplaySession, current_frame, is_ambiguous
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import IgnorePaths, canonical, differences, key_of
+from tracetape.codec.canonical import IgnorePaths, canonical, key_of
+from tracetape.codec.reader import Reader
 from tracetape.errors import ValueNotRebuilt
-from tracetape.model.call import Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
+from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
 from tracetape.model.crossing import Crossing
+from tracetape.model.payload import Payload
 from tracetape.model.plan import PlanEntry, ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.model.report import Difference, Divergence, Report, Step
@@ -25,6 +28,7 @@ from tracetape.replayer import messages
 from tracetape.replayer.deciding import Situation, decide
 from tracetape.replayer.halting import EndOfRecording, Halt
 from tracetape.replayer.matching import Asked, Match, find
+from tracetape.replayer.outcomes import live_shape, outcome_changes, recorded_shape
 from tracetape.replayer.serving import patched_outcome, recorded_outcome
 from tracetape.replayer.stubs import Stub, StubTable
 
@@ -33,8 +37,11 @@ __all__ = ["Options", "Player"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
+    """How a replay was asked for; see `replay`."""
+
     plan: ReplayPlan
     ignore: IgnorePaths
+    types: tuple[type, ...] = ()
     after_cut: str = "serve"
     strict: bool = False
 
@@ -90,10 +97,8 @@ class Player:
 
     def cross(self, call: Call) -> Flow:
         name = call.spec.name
-        try:
+        with self._closed(name):
             step, outcome = self._take(call)
-        except Exception as error:  # noqa: BLE001
-            self.halt("internal", name, messages.internal(name, error))
         recorded = step.recorded
         call.replayed = Replayed(
             step.mode,
@@ -115,28 +120,38 @@ class Player:
         finally:
             self.live_now -= 1
             self._cut = f"{step.name} ran live"
-        self._finish(step, outcome, items)
-        if self.halted is not None:
-            raise self.halted  # the program caught a halt inside this call
+        unwinding = self.halted or self.ended
+        if unwinding is not None:
+            raise unwinding  # the program caught it inside this call
+        with self._closed(step.name):
+            self._finish(call, step, outcome, items)
         return outcome
 
-    def _finish(self, step: Step, outcome: Outcome, items: list[Any]) -> None:
+    @contextlib.contextmanager
+    def _closed(self, name: str) -> Iterator[None]:
+        """An error of our own is a halt: a wrong answer would be worse than none."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001
+            self.halt("internal", name, messages.internal(name, error))
+
+    def _finish(self, call: Call, step: Step, outcome: Outcome, items: list[Any]) -> None:
         step.error = outcome.error if isinstance(outcome, (Raised, Streamed, Cancelled)) else None
         if isinstance(outcome, Returned):
             step.result = outcome.value
         elif isinstance(outcome, Streamed):
             step.result = tuple(items)
-        recorded = step.recorded
-        if isinstance(outcome, Returned) and recorded and recorded.outcome == "returned" and recorded.output:
-            before = canonical(orjson.loads(recorded.output.text))
-            step.outcome_changes = differences(before, canonical(to_tree(outcome.value)))
+        if step.recorded is not None:
+            now = live_shape(call.spec, outcome, items)
+            step.outcome_changes = outcome_changes(recorded_shape(step.recorded), now)
 
     def _take(self, call: Call) -> tuple[Step, Outcome | None]:
         """The step of a call, and its outcome where it is answered without running."""
         spec = call.spec
         frame = self._frame(spec.name)
         inputs = spec.input(**call.arguments) if spec.input else call.arguments
-        tree = self._tree(spec.name, spec.key, inputs)
+        given = to_tree(dict(inputs))
+        tree = self._tree(spec, inputs, given)
         inside = frame.step
         under = inside.recorded if inside is not None else None
         asked = Asked(spec.name, tree, key_of(tree), under, loose=inside is not None)
@@ -153,7 +168,7 @@ class Player:
             )
             if match.stub is not None:
                 self._used.add(match.stub.position)
-            step = self._new_step(call, inputs, match, inside)
+            step = self._new_step(call, given, match, inside)
             step.stale, step.after_cut = decision.stale, after
         if decision.action == "halt":
             step.mode = "halted"
@@ -182,16 +197,18 @@ class Player:
             self.halt("ambiguous", name, messages.ambiguous(name))
         return frame
 
-    def _tree(self, boundary: str, key: Callable[..., Any] | None, inputs: Any) -> Any:
+    def _tree(self, spec: BoundarySpec, inputs: Any, given: Any) -> Any:
         """The inputs as they are compared. A boundary with a `key=` has its stubs keyed by it too, from
-        its first call on: only now is the function known."""
+        its first call on: only now is the function known. It runs outside of the lock: it may be any code."""
+        key = spec.key
         if key is None:
-            return self._options.ignore.prune(canonical(to_tree(dict(inputs))))
-        with self._lock:
-            if boundary not in self._keys:
-                self._keys[boundary] = key
+            return self._options.ignore.prune(canonical(given))
+        if spec.name not in self._keys:
+            keys = {**self._keys, spec.name: key}
+            table = StubTable(self._recording, self._options.plan, self._options.ignore, keys)
+            with self._lock:
+                self._keys, self._table = keys, table
                 self._first_unused.clear()
-                self._table = StubTable(self._recording, self._options.plan, self._options.ignore, self._keys)
         return self._options.ignore.prune(canonical({"key": to_tree(key(**inputs))}))
 
     def _unused(self, stubs: Sequence[Stub]) -> Iterator[Stub]:
@@ -204,7 +221,7 @@ class Player:
         rest = (stubs[number] for number in range(start, len(stubs)))
         return (stub for stub in rest if stub.position not in self._used)
 
-    def _new_step(self, call: Call, inputs: Any, match: Match, inside: Step | None) -> Step:
+    def _new_step(self, call: Call, given: Any, match: Match, inside: Step | None) -> Step:
         crossing = match.stub.crossing if match.stub else None
         if crossing is None:
             self._new[call.spec.name] += 1
@@ -214,9 +231,9 @@ class Player:
             number=number,
             kind=call.spec.kind,
             mode="stub",
-            inputs=dict(inputs),
+            as_came=lambda: self._reader().inputs(Payload.of(orjson.dumps(given).decode("utf-8"))),
             recorded=crossing,
-            changes=match.changes,
+            changes=match.changes if crossing else (),
             moved=match.kind == "moved",
             parent=inside,
         )
@@ -227,13 +244,13 @@ class Player:
     def _halt_on(self, step: Step, match: Match, after: bool) -> NoReturn:
         inside = step.parent
         if inside is not None and step.kind in ("tool", "memory"):
-            text = messages.inside_live(step.name, step.boundary, inside.name, step.changes)
+            text = messages.inside_live(step.name, step.boundary, inside.name, match.changes)
         elif match.kind == "unrecorded":
             used = match.nearest is not None and match.nearest.position in self._used
             text = messages.unrecorded(step.name, step.boundary, match.nearest, used, match.changes)
         else:
-            text = messages.changed(step.name, step.boundary, step.changes, after)
-        self.halt(match.kind, step.name, text, step.changes)
+            text = messages.changed(step.name, step.boundary, match.changes, after)
+        self.halt(match.kind, step.name, text, match.changes)
 
     def _end(self, step: Step) -> NoReturn:
         if self.ended is None:
@@ -249,19 +266,27 @@ class Player:
         def exhausted() -> NoReturn:
             self._end(step)
 
+        def missing(path: str, type_name: str) -> NoReturn:
+            self.halt("unusable", step.name, messages.not_stored(step.name, path, type_name))
+
+        reader = self._reader(missing)
         try:
             if entry is not None:
-                outcome = patched_outcome(crossing, entry.patch)
+                outcome = patched_outcome(crossing, reader, entry.patch)
             elif crossing.outcome == "unfinished":
                 self._end(step)
             else:
-                outcome = recorded_outcome(crossing, exhausted)
+                outcome = recorded_outcome(crossing, reader, exhausted)
         except ValueNotRebuilt as error:
             step.mode = "halted"
             self.halt("unusable", step.name, messages.not_rebuilt(step.name, str(error)))
+        step.notes = tuple(gap.text for gap in reader.gaps)
         step.error = outcome.error if isinstance(outcome, (Raised, Streamed)) else None
         if isinstance(outcome, Returned):
             step.result = outcome.value
         elif isinstance(outcome, Streamed):
             step.result = outcome.items
         return outcome
+
+    def _reader(self, missing: Callable[[str, str], NoReturn] | None = None) -> Reader:
+        return Reader(self._options.types, missing)

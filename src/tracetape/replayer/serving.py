@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from tracetape.codec import encode, scan
+from tracetape.codec.reader import Reader
 from tracetape.errors import ValueNotRebuilt
 from tracetape.model.call import Cancelled, Outcome, Raised, Returned, Streamed
 from tracetape.model.crossing import Crossing
@@ -15,9 +17,10 @@ __all__ = ["patched_outcome", "recorded_outcome"]
 _SPARE_SECONDS = 5.0
 
 
-def recorded_outcome(crossing: Crossing, exhausted: Callable[[], NoReturn]) -> Outcome:
+def recorded_outcome(crossing: Crossing, reader: Reader, exhausted: Callable[[], NoReturn]) -> Outcome:
     """What was recorded, as a fresh value.
 
+    reader:     of this replay: its hook halts where a part that was not stored is used.
     exhausted:  called when the caller wants more than the recording has: one item more of an abandoned
                 stream, the end of a cancelled call that nobody cancels.
 
@@ -26,32 +29,46 @@ def recorded_outcome(crossing: Crossing, exhausted: Callable[[], NoReturn]) -> O
     if crossing.outcome == "cancelled":
         patience = (crossing.duration or 0) / 1e9 + _SPARE_SECONDS
         return Cancelled(shape=crossing.shape, patience=patience, exhausted=exhausted)
-    if crossing.output is None or crossing.values is None:
+    if crossing.output is None:
         why = "; ".join(gap.text for gap in crossing.gaps) or "the recording has no outcome of it"
         raise ValueNotRebuilt(why)
     if crossing.outcome == "returned":
-        return Returned(crossing.values.result(crossing.output), crossing.shape)
+        return Returned(reader.result(crossing.output), crossing.shape)
     if crossing.outcome == "raised":
-        return Raised(crossing.values.error(crossing.output), crossing.shape)
-    items, error, value = crossing.values.stream(crossing.output)
+        return Raised(reader.error(crossing.output), crossing.shape)
+    items, error, value = reader.stream(crossing.output)
     return Streamed(items, crossing.stream_end or "finished", error, value, crossing.shape, exhausted=exhausted)
 
 
-def patched_outcome(crossing: Crossing, patch: Any) -> Outcome:
+def patched_outcome(crossing: Crossing, reader: Reader, patch: Any) -> Outcome:
     """`patch` instead of what was recorded: a value, an exception, or a function of the recorded result
-    (for a stream: of its items)."""
+    (for a stream: of its items). Each call gets a value of its own, as far as values can be copied."""
     shape = crossing.shape
     if _is_error(patch):
         return Raised(patch() if isinstance(patch, type) else patch, shape)
+    streamed = crossing.outcome == "streamed"
     if callable(patch):
-        recorded = crossing.items if crossing.outcome == "streamed" else crossing.result
         try:
-            patch = patch(recorded)
+            patch = patch(_recorded(crossing, reader, streamed))
         except Exception as error:  # noqa: BLE001
             return Raised(error, shape)
-    if crossing.outcome == "streamed":
-        return Streamed(tuple(patch), shape=shape)
-    return Returned(patch, shape)
+    else:
+        patch = _copied(patch, reader)
+    return Streamed(tuple(patch), shape=shape) if streamed else Returned(patch, shape)
+
+
+def _recorded(crossing: Crossing, reader: Reader, streamed: bool) -> Any:
+    if crossing.output is None or crossing.outcome not in ("returned", "streamed"):
+        return None
+    return reader.items(crossing.output) if streamed else reader.result(crossing.output)
+
+
+def _copied(value: Any, reader: Reader) -> Any:
+    payload = encode(value)
+    try:
+        return value if scan(payload.text) else reader.result(payload)
+    except ValueNotRebuilt:
+        return value
 
 
 def _is_error(patch: Any) -> bool:

@@ -101,6 +101,8 @@ def open_tape(
     paths = IgnorePaths([ignore] if isinstance(ignore, str) else list(ignore))
     sources: tuple[Path, ...] = ()
     if isinstance(source, Recording):
+        if trace_id is not None or traces != "one":
+            raise UsageError("trace_id and traces choose from a file; this Recording is one run already")
         recording = source
     else:
         recording = load(source, trace_id=trace_id, traces=traces, types=tuple(types))
@@ -114,7 +116,7 @@ def open_tape(
             )
         )
     hosts = (*([allow_hosts] if isinstance(allow_hosts, str) else allow_hosts), *settings().otlp_hosts)
-    options = Options(chosen, paths, after_cut, strict)
+    options = Options(chosen, paths, tuple(types), after_cut, strict)
     return Tape(recording, options, network=network, allow_hosts=tuple(hosts), emits=emit, sources=sources)
 
 
@@ -142,7 +144,7 @@ def _check_names(plan: ReplayPlan, recording: Recording, program_follows: bool) 
                 f"the plan names {entry.name}, and {recording.source} has no crossing of it"
                 + nearest(entry.boundary, [*recorded, *sorted(_sessions.marked())])
             )
-        if count and entry.occurrence is not None and entry.occurrence > count and entry.mode != "live":
+        if count and entry.occurrence is not None and entry.occurrence > count:
             raise PlanError(
                 f"the plan names {entry.name}, and {recording.source} has {count} of {entry.boundary}: "
                 f"the last is {entry.boundary}@{count}"

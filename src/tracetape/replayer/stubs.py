@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from tracetape.codec import to_tree
 from tracetape.codec.canonical import IgnorePaths, canonical, key_of
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
+from tracetape.replayer.outcomes import tree_of
 
 __all__ = ["Stub", "StubTable"]
 
@@ -52,14 +51,12 @@ class StubTable:
             _stub(crossing, position, after[position], ignore, by_key.get(crossing.boundary))
             for position, crossing in enumerate(recording.crossings)
         )
-        self._by_name: dict[tuple[str, int], Stub] = {}
         self._equal: dict[tuple[str, Crossing | None, bytes], list[Stub]] = defaultdict(list)
         self._equal_anywhere: dict[tuple[str, bytes], list[Stub]] = defaultdict(list)
         self._under: dict[tuple[str, Crossing | None], list[Stub]] = defaultdict(list)
         self._named: dict[str, list[Stub]] = defaultdict(list)
         for stub in self.stubs:
             crossing = stub.crossing
-            self._by_name[crossing.boundary, crossing.occurrence] = stub
             self._under[crossing.boundary, crossing.parent].append(stub)
             self._named[crossing.boundary].append(stub)
             if stub.key is not None:
@@ -126,11 +123,10 @@ def _is_after(one: Crossing, cuts: Sequence[Crossing], first_end: dict[str, list
 def _stub(
     crossing: Crossing, position: int, after: bool, ignore: IgnorePaths, key: Callable[..., Any] | None
 ) -> Stub:
-    if crossing.input is None:
+    tree = tree_of(crossing.input)
+    if tree is None:
         return Stub(crossing, position, None, None, after)
-    if key is None:
-        tree = orjson.loads(crossing.input.text)
-    else:
-        tree = {"key": to_tree(key(**crossing.inputs))}
-    tree = ignore.prune(canonical(tree))
+    if key is not None:
+        tree = canonical({"key": to_tree(key(**crossing.inputs))})
+    tree = ignore.prune(tree)
     return Stub(crossing, position, key_of(tree), tree, after)

@@ -104,8 +104,10 @@ class Tape:
         self.runs_program = True
         try:
             result = function(*args, **kwargs)
-        except EndOfRecording:
-            return self._hand_ended()
+        except BaseException as error:
+            if self._is_the_end(error):
+                return self._hand_ended()
+            raise
         finally:
             self.runs_program = False
         if inspect.iscoroutine(result):
@@ -116,8 +118,10 @@ class Tape:
         self.runs_program = True
         try:
             result = await awaitable
-        except EndOfRecording:
-            return self._hand_ended()
+        except BaseException as error:
+            if self._is_the_end(error):
+                return self._hand_ended()
+            raise
         finally:
             self.runs_program = False
         return self._ran(result)
@@ -127,6 +131,11 @@ class Tape:
         if self._player.halted is not None:
             raise self._player.halted
         return result if self._player.ended is None else self._hand_ended()
+
+    def _is_the_end(self, error: BaseException) -> bool:
+        """Whether what the program raised is the end of the recording, a task group's parcel of it, or an
+        error of its own on the way out after it had swallowed that."""
+        return self._player.ended is not None and self._player.halted is None and not _is_exit(error)
 
     def _hand_ended(self) -> Any:
         """The test knows of the end now; leaving the block need not tell it again."""
@@ -148,6 +157,8 @@ class Tape:
         if isinstance(error, KeyboardInterrupt) and self._player.halted is None:
             return
         self._look_for_missing(interrupted=error is not None and not isinstance(error, SystemExit))
+        if self._options.strict:
+            self._tell_what_is_listed()
         if self.report.divergences:
             raise DivergenceError(str(self.report), report=self.report) from None
         if self._player.ended is not None and _hides_end(error) and not (self._handed_ended and error is None):
@@ -193,6 +204,24 @@ class Tape:
         if untouched:
             self.report.notes.append(f"untouched, for nothing here is marked so: {', '.join(untouched)}")
 
+    def _tell_what_is_listed(self) -> None:
+        """Under `strict`, whatever would only be listed is a divergence."""
+        for step in self.report.steps:
+            listed = []
+            if step.moved:
+                listed.append("it was served from another place in the recording")
+            if step.changes and step.mode in ("stub", "patched"):
+                listed.append(f"its inputs differ from the recorded ones at {step.changes[0]}")
+            listed += step.notes
+            for text in listed:
+                self._list(step.name, text)
+        if not any(one.kind == "refused" for one in self.report.divergences):
+            for address in self.report.network_attempts:
+                self._list(address, "a connection to it was refused in another thread")
+
+    def _list(self, name: str, text: str) -> None:
+        self.report.divergences.append(Divergence("listed", name, messages.listed(name, text)))
+
     def _is_inside_served(self, crossing: Crossing) -> bool:
         """Under a crossing that was served, or that was not called itself: one message is enough."""
         above = crossing.parent
@@ -210,3 +239,7 @@ class Tape:
 def _hides_end(error: BaseException | None) -> bool:
     """Whether what leaves the block is the end itself, or nothing, where the program swallowed it."""
     return error is None or isinstance(error, (EndOfRecording, BaseExceptionGroup))
+
+
+def _is_exit(error: BaseException) -> bool:
+    return isinstance(error, (KeyboardInterrupt, SystemExit))

@@ -31,6 +31,7 @@ CONTENT = "tracetape.content"
 REPLAY_MODE = "tracetape.replay.mode"
 UNPLACED = "tracetape.recording.unplaced"
 LOST = "tracetape.recording.lost"
+IN_FLIGHT = "tracetape.recording.in_flight"
 FOREIGN_UNSEEN = "tracetape.recording.foreign_unseen"
 
 CODE_FUNCTION = "code.function.name"
@@ -45,8 +46,6 @@ GEN_AI_REQUEST_MODEL = "gen_ai.request.model"
 GEN_AI_RESPONSE_MODEL = "gen_ai.response.model"
 GEN_AI_TOOL_NAME = "gen_ai.tool.name"
 GEN_AI_AGENT_NAME = "gen_ai.agent.name"
-GEN_AI_INPUT_TOKENS = "gen_ai.usage.input_tokens"
-GEN_AI_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
 GEN_AI_USAGE = "gen_ai.usage."
 
 # gen_ai.operation.name has a value for these kinds (semantic conventions, registry gen-ai).
@@ -58,18 +57,8 @@ OPERATIONS = {
     "retrieval": "retrieval",
 }
 
-KINDS = (
-    "llm",
-    "tool",
-    "retrieval",
-    "memory",
-    "embedding",
-    "agent",
-    "router",
-    "custom",
-    "effect",
-    "checkpoint",
-)
+# What @boundary may say; `effect` and `checkpoint` are the kinds of the functions of that name.
+KINDS = ("llm", "tool", "retrieval", "memory", "embedding", "agent", "router", "custom")
 
 # Arguments of a model call that are request parameters of the conventions under the same name.
 SAMPLING = {
@@ -82,6 +71,5 @@ SAMPLING = {
         "seed",
         "frequency_penalty",
         "presence_penalty",
-        "stop_sequences",
     )
 }

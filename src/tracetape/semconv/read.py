@@ -94,6 +94,10 @@ def run_gaps(span: SpanRecord) -> list[Gap]:
     if lost:
         text = f"{lost:,} spans could not be stored (the program's log says why)"
         gaps.append(Gap("SPANS_LOST", text, span.where))
+    in_flight = _whole(attributes.get(names.IN_FLIGHT))
+    if in_flight:
+        text = f"{in_flight:,} calls or streams had not ended when the recording did, and are not in it"
+        gaps.append(Gap("UNFINISHED", text, span.where))
     unseen = _text(attributes.get(names.FOREIGN_UNSEEN))
     if unseen:
         gaps.append(Gap("FOREIGN_SPANS_UNSEEN", unseen, span.where))
@@ -168,9 +172,15 @@ def _lack(
 ) -> Gap:
     size = _whole(attributes.get(size_key))
     if not absent and payload is not None:
-        total = f" of {size:,}" if size is not None else ""
-        text = f"the {which} is cut: {payload.size:,}{total} bytes are there, or its digest differs"
+        if size is None or payload.size >= size:
+            text = f"the {which} is not the one that was recorded: its digest differs; something has rewritten it"
+            return Gap("PAYLOAD_ALTERED", text, where)
+        text = f"the {which} is cut: {payload.size:,} of {size:,} bytes are there"
         return Gap("PAYLOAD_TRUNCATED", text, where)
+    if off == "failed":
+        function = "input=" if which == "input" else "output="
+        text = f"the {which} was not recorded: {function} of the boundary raised, so the plain value was kept out"
+        return Gap("PAYLOAD_FAILED", text, where)
     if off == "off":
         return Gap(
             "CONTENT_OFF",

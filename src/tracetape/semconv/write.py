@@ -21,7 +21,8 @@ def span_name(crossing: Crossing) -> str:
     operation = names.OPERATIONS.get(crossing.kind)
     if operation is None:
         return crossing.boundary
-    return f"{operation} {crossing.model if crossing.kind == 'llm' and crossing.model else crossing.boundary}"
+    asks_a_model = crossing.kind in ("llm", "embedding") and crossing.model
+    return f"{operation} {crossing.model if asks_a_model else crossing.boundary}"
 
 
 def identity(crossing: Crossing, code: str, arguments: Mapping[str, Any], build_id: str | None) -> dict[str, Any]:
@@ -76,9 +77,12 @@ def outcome(crossing: Crossing, response_model: str | None) -> dict[str, Any]:
     return written
 
 
-def content(crossing: Crossing) -> dict[str, Any]:
-    """The payloads for our own file: whole, each one string. Set these last."""
-    written: dict[str, Any] = {}
+def content(crossing: Crossing, *, failed: bool = False) -> dict[str, Any]:
+    """The payloads for our own file: whole, each one string. Set these last.
+
+    failed:  `input=` or `output=` of the boundary raised, so that a payload is not there.
+    """
+    written: dict[str, Any] = {names.CONTENT: "failed"} if failed else {}
     for payload, value, digest, size in _payloads(crossing):
         written[digest] = payload.digest
         written[size] = payload.size
@@ -86,23 +90,27 @@ def content(crossing: Crossing) -> dict[str, Any]:
     return written
 
 
-def host_content(crossing: Crossing, settings: Settings) -> dict[str, Any]:
+def host_content(crossing: Crossing, settings: Settings, *, failed: bool = False) -> dict[str, Any]:
     """The payloads for a host's span, under its limits. Set these last: the SDK drops the oldest.
 
     With content off, values stay away and so does the digest of a tiny payload, which could be guessed;
-    over `export_limit` both payloads are left out and the span says so.
+    over `export_limit` the input is left out (it only weakens matching), then the output too, and the span
+    says so.
     """
-    written: dict[str, Any] = {}
+    written: dict[str, Any] = {names.CONTENT: "failed"} if failed else {}
     payloads = _payloads(crossing)
-    omitted = sum(payload.size for payload, *_ in payloads) > settings.export_limit
-    if not settings.host_content or omitted:
+    left_out: set[str] = set()
+    for _, value, _, _ in payloads:
+        if sum(one.size for one, key, _, _ in payloads if key not in left_out) > settings.export_limit:
+            left_out.add(value)
+    if not settings.host_content or left_out:
         written[names.CONTENT] = "omitted" if settings.host_content else "off"
     for payload, value, digest, size in payloads:
         fits = len(payload.digest) <= settings.piece_limit  # half a digest would disprove a whole payload
         if fits and (settings.host_content or payload.size > TINY):
             written[digest] = payload.digest
         written[size] = payload.size
-        if settings.host_content and not omitted:
+        if settings.host_content and value not in left_out:
             written[value] = pieces(payload.text, settings.piece_limit)
     return written
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from typing import Any
 
 import pytest
@@ -83,6 +84,11 @@ def test_long_values_are_cut() -> None:
     assert text.endswith('(1,002 characters), now "y"')
 
 
+def test_two_long_values_are_cut_where_they_begin_to_differ() -> None:
+    (text,) = where({"a": "p" * 1_000 + "A" + "q" * 1_000}, {"a": "p" * 1_000 + "B"})
+    assert re.fullmatch(r'\$\.a: recorded …p+Aq+… \(2,003 characters\), now …p+B" \(1,003 characters\)', text)
+
+
 def test_values_are_shown_as_people_write_them() -> None:
     shown = readable(to_tree({"t": (1, 2), "e": ValueError("no"), "k": {1: 2}, "b": {3, 4}, "s": Side.SELL}))
     assert shown == {
@@ -106,6 +112,7 @@ TREE = {"at": 0, "m": [{"id": 1, "at": 2}, {"id": 3}], "t": {"$type": "tuple", "
         ("$.m[*].id", {"at": 0, "m": [{"at": 2}, {}], "t": {"$type": "tuple", "items": [{"at": 4}]}}),
         ("$.m[1]", {"at": 0, "m": [{"id": 1, "at": 2}, None], "t": {"$type": "tuple", "items": [{"at": 4}]}}),
         ("$.t[0].at", {"at": 0, "m": [{"id": 1, "at": 2}, {"id": 3}], "t": {"$type": "tuple", "items": [{}]}}),
+        ('$["at"]', {"m": [{"id": 1, "at": 2}, {"id": 3}], "t": {"$type": "tuple", "items": [{"at": 4}]}}),
         ("$[*]", {}),
         (
             "$.nowhere.x",
@@ -122,8 +129,8 @@ def test_ignored_paths_are_left_out(path: str, left: Any) -> None:
     [
         (
             "$.a[x]",
-            "ignore path '$.a[x]' cannot be read at '[x]': a path is made of .name, ..name, [0] and [*], as in "
-            "'$.messages[*].id' or '..created'",
+            "ignore path '$.a[x]' cannot be read at '[x]': a path is made of .name, ..name, [0], [*] and "
+            "[\"odd name\"], as in '$.messages[*].id' or '..created'",
         ),
         ("$", "ignore path '$' would leave nothing to compare; name a member, as in '$.created'"),
         ("created", None),

@@ -26,7 +26,6 @@ def test_each_line_is_on_disk_when_write_returns(path: Path) -> None:
     file = SpanFile(path)
     assert file.write(b"one\n")
     assert path.read_bytes() == b"one\n"
-    file.close()
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("a", b"old\nnew\n"), ("w", b"new\n")])
@@ -34,7 +33,6 @@ def test_a_and_w_say_what_becomes_of_an_existing_file(path: Path, mode: str, exp
     path.write_bytes(b"old\n")
     file = SpanFile(path, mode)
     file.write(b"new\n")
-    file.close()
     assert path.read_bytes() == expected
 
 
@@ -46,7 +44,6 @@ def test_after_half_a_line_the_next_one_begins_anew(path: Path, monkeypatch: pyt
     assert not file.write(b"short\n")
     monkeypatch.undo()
     assert file.write(b"whole\n")
-    file.close()
     assert lines(path) == [b"old, cut of", b"sho", b"whole", b""]
     assert file.lost == 1
 
@@ -63,11 +60,22 @@ def test_a_failed_write_is_counted_and_said_once_and_the_program_goes_on(
     assert not file.write(b"one\n")
     assert not file.write(b"two\n")
     monkeypatch.undo()
-    file.close()
     assert file.lost == 2
     assert [record.getMessage() for record in caplog.records] == [
         f"tracetape: {path}: a span was lost (No space left on device); the program goes on"
     ]
+
+
+def test_a_write_that_comes_late_never_lands_in_somebody_else_s_file(path: Path, tmp_path: Path) -> None:
+    """The number of a closed descriptor is given to the next file: it must not be closed under a writer."""
+    file = SpanFile(path)
+    late = file.write  # a thread that was about to write holds it like this
+    del file
+    other = os.open(tmp_path / "other", os.O_WRONLY | os.O_CREAT)
+    late(b"late\n")
+    os.close(other)
+    assert (tmp_path / "other").read_bytes() == b""
+    assert path.read_bytes() == b"late\n"
 
 
 def test_a_signal_handler_that_writes_during_a_write_does_not_deadlock(path: Path) -> None:
@@ -89,7 +97,6 @@ def test_a_signal_handler_that_writes_during_a_write_does_not_deadlock(path: Pat
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        file.close()
     found = lines(path)
     assert found.count(b"from the handler") == count
     assert found.count(b"x" * 5_000) == written

@@ -76,8 +76,8 @@ def test_every_error_is_ours_and_has_a_code() -> None:
 def test_a_report_counts_and_lists() -> None:
     report = Report("run.jsonl", "1" * 32)
     report.steps += [
-        Step("model", "1", "llm", "live", {}),
-        Step("tool", "1", "tool", "stub", {}, changes=(Difference("$.x", "1", "2"),), stale=True),
+        Step("model", "1", "llm", "live", dict),
+        Step("tool", "1", "tool", "stub", dict, changes=(Difference("$.x", "1", "2"),), stale=True),
     ]
     assert report.model_calls == 1
     assert str(report) == (
@@ -89,3 +89,10 @@ def test_a_report_counts_and_lists() -> None:
     report.divergences.append(Divergence("changed", "a@1", "DIVERGED: a@1\n  why"))
     assert report.verdict == "diverged"
     assert str(report).startswith("replay of run.jsonl DIVERGED: ")
+
+
+def test_what_a_terminal_would_obey_is_escaped_in_a_report() -> None:
+    report = Report("run\x1b[2J.jsonl", "1" * 32, notes=["a\u202eb", "日本　語"])
+    assert str(report).splitlines()[0].startswith("replay of run\\x1b[2J.jsonl:")
+    assert "a\\u202eb" in str(report)
+    assert "日本　語" in str(report)

@@ -115,7 +115,7 @@ def test_nested_recordings_are_both_whole(tmp_path: Path) -> None:
         step(3)
     assert numbers(outer) == [1, 2, 3]
     assert numbers(inner) == [2]
-    assert inner.recording.gaps == ()
+    assert inner.recording.gaps == outer.recording.gaps == ()
 
 
 def test_concurrent_recordings_never_mix(tmp_path: Path) -> None:
@@ -231,6 +231,49 @@ def test_sdk_settings_of_the_host_do_not_reach_the_file(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, (environ, done.stderr)
+
+
+def test_after_a_fork_both_sides_go_on_into_one_readable_file(tmp_path: Path) -> None:
+    program = textwrap.dedent(
+        """
+        import os, sys, tracetape
+
+        @tracetape.boundary("step")
+        def step(number):
+            return number
+
+        with tracetape.record(sys.argv[1]):
+            step(1)
+            child = os.fork()
+            step(2 if child else 3)
+            if child:
+                os.waitpid(child, 0)
+        """
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "run.jsonl")], check=True)
+    recording = tracetape.load(tmp_path / "run.jsonl")
+    assert sorted(crossing.result for crossing in recording.crossings) == [1, 2, 3]
+    assert recording.gaps == ()
+
+
+def test_what_had_not_ended_with_the_recording_is_a_gap_of_it(tmp_path: Path) -> None:
+    @tracetape.boundary("tokens")
+    def tokens() -> Any:
+        yield from "abc"
+
+    with tracetape.record(tmp_path / "run.jsonl") as run:
+        stream = tokens()
+        next(stream)
+    stream.close()
+    assert [gap.code for gap in run.recording.gaps] == ["UNFINISHED"]
+    assert run.recording.gaps[0].text.startswith("1 calls or streams had not ended")
+
+
+def test_attributes_of_the_root_are_made_names_so_that_the_file_can_be_read(tmp_path: Path) -> None:
+    with tracetape.record(tmp_path / "run.jsonl", attributes={1: "x"}) as run:  # type: ignore[dict-item]
+        pass
+    (root,) = tracetape.read_spans(run.path)
+    assert root.attributes["1"] == "x"
 
 
 @pytest.mark.parametrize(

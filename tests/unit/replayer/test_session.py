@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -227,6 +228,10 @@ class TestPlan:
                 "the plan names plam, and {path} has no crossing of it; did you mean 'plan'",
             ),
             (
+                lambda: tracetape.ReplayPlan().live("plan", 7),
+                "the plan names plan@7, and {path} has 1 of plan: the last is plan@1",
+            ),
+            (
                 lambda: tracetape.ReplayPlan().stub("plan", 2),
                 "the plan names plan@2, and {path} has 1 of plan: the last is plan@1",
             ),
@@ -256,7 +261,7 @@ class TestPlan:
         ("use", "message"),
         [
             (
-                lambda path: tracetape.replay(path, ["place_order"]),
+                lambda path: tracetape.replay(path, ["place_order"]),  # type: ignore[arg-type]
                 "the second argument of replay is a ReplayPlan, not list; for names alone write "
                 'live=["place_order"]',
             ),
@@ -265,7 +270,7 @@ class TestPlan:
                 "after_cut='maybe' is not one of 'serve', 'halt', 'live'",
             ),
             (
-                lambda path: tracetape.replay(path, live=[("plan", 1)]),
+                lambda path: tracetape.replay(path, live=[("plan", 1)]),  # type: ignore[list-item]
                 "live=[…] takes names such as 'place_order' or 'agent@2', not ('plan', 1)",
             ),
             (
@@ -292,7 +297,7 @@ class TestAfterTheCut:
     def test_strict_and_after_cut_halt_make_that_a_divergence(self, recorded: Path) -> None:
         for options in ({"strict": True}, {"after_cut": "halt"}):
             with pytest.raises(DivergenceError, match=r"other inputs than recorded \(after the cut\)"):
-                with tracetape.replay(recorded, live=["plan"], **options):  # type: ignore[arg-type]
+                with tracetape.replay(recorded, live=["plan"], **options):
                     program(step="new")
 
     def test_after_cut_live_runs_what_changed(self, recorded: Path) -> None:
@@ -353,8 +358,197 @@ class TestAfterTheCut:
         assert tape.report.verdict == "same"
         assert tape.report.notes == ["not called after the cut: act@1"]
 
+    def test_ended_comes_out_of_a_task_group_and_before_the_program_s_own_error(self, recorded: Path) -> None:
+        async def grouped() -> None:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(asynchronous())
+
+        async def asynchronous() -> None:
+            program()
+            plan("one more")
+
+        def failing() -> None:
+            try:
+                asyncio.run(asynchronous())
+            except BaseException:
+                raise ValueError("in vain") from None
+
+        with tracetape.replay(recorded, live=["act"]) as tape:
+            assert tape.run(lambda: asyncio.run(grouped())) is tracetape.ENDED
+        with tracetape.replay(recorded, live=["act"]) as tape:
+            assert tape.run(failing) is tracetape.ENDED
+
+    def test_a_saved_replay_has_nothing_of_what_unwound_it(self, tmp_path: Path) -> None:
+        @tracetape.boundary("agent")
+        def agent(extra: bool) -> None:
+            plan("g")
+            if extra:
+                plan("one more")
+
+        path = record(tmp_path / "run.jsonl", lambda: agent(False))
+        with tracetape.replay(path, live=["agent"]) as tape, tracetape.record(tmp_path / "saved.jsonl") as run:
+            assert tape.run(agent, True) is tracetape.ENDED
+        assert b"EndOfRecording" not in run.path.read_bytes()
+
+
+class TestStrict:
+    @pytest.mark.parametrize("listed", ["moved", "stubbed", "refused"])
+    def test_whatever_would_only_be_listed_is_a_divergence(self, tmp_path: Path, listed: str) -> None:
+        path = record(tmp_path / "run.jsonl", lambda: (outer("s"), plan("g")))
+
+        def run() -> None:
+            if listed == "moved":
+                inner("s")
+            outer("s")
+            plan("other" if listed == "stubbed" else "g")
+            if listed == "refused":
+                thread = threading.Thread(target=reach_out)
+                thread.start()
+                thread.join()
+
+        def reach_out() -> None:
+            with socket.socket() as client:
+                try:
+                    client.connect(("192.0.2.1", 443))
+                except ConnectionRefusedError:
+                    pass
+
+        stubbed = tracetape.ReplayPlan().stub("plan")
+        with tracetape.replay(path, stubbed) as tape:
+            run()
+        assert tape.report.verdict == "same"
+        with (
+            pytest.raises(DivergenceError, match=r"\(strict\)"),
+            tracetape.replay(path, stubbed, strict=True) as tape,
+        ):
+            run()
+        assert {one.kind for one in tape.report.divergences} == {"listed"}
+
 
 class TestServing:
+    def test_the_use_of_what_was_not_stored_halts_whatever_swallows_it(self, tmp_path: Path) -> None:
+        @tracetape.boundary("connect")
+        def connect() -> dict[str, Any]:
+            return {"client": object(), "name": "c"}
+
+        def use() -> str:
+            found = connect()
+            try:
+                found["client"].send()
+            except Exception:
+                return "another path"
+            return str(found["name"])
+
+        path = record(tmp_path / "run.jsonl", use)
+        assert tracetape.load(path).grade == "rebuilt"
+        with tracetape.replay(path) as tape:
+            assert connect()["name"] == "c"
+        with pytest.raises(DivergenceError) as caught, tracetape.replay(path) as tape:
+            use()
+        assert tape.report.divergences[0].kind == "unusable"
+        assert (
+            "DIVERGED: $.client of the outcome of connect@1 was used, a builtins:object, "
+            "which could not be stored\n"
+        ) in str(caught.value)
+
+    def test_a_served_generator_may_be_sent_to(self, tmp_path: Path) -> None:
+        @tracetape.boundary("talk")
+        def talk() -> Any:
+            yield 1
+            yield 2
+
+        def program() -> Any:
+            stream = talk()
+            return next(stream), stream.send("x")
+
+        path = record(tmp_path / "run.jsonl", program)
+        with tracetape.replay(path):
+            assert program() == (1, 2)
+
+    def test_a_field_added_since_is_served_with_its_default_and_told(self, tmp_path: Path) -> None:
+        import dataclasses
+
+        old = dataclasses.make_dataclass("Order", [("a", int)])
+        new = dataclasses.make_dataclass("Order", [("a", int), ("b", int, dataclasses.field(default=7))])
+        made = [old]
+
+        @tracetape.boundary("order")
+        def order() -> Any:
+            return made[0](1)
+
+        path = record(tmp_path / "run.jsonl", order)
+        made[0] = new
+        with tracetape.replay(path, types=[new]) as tape:
+            assert order() == new(1, 7)
+        assert tape["order", 1].notes == ("$: its field b was not recorded and has its default",)
+        assert "its field b was not recorded" in str(tape.report)
+
+    def test_a_class_that_moved_is_found_among_types_by_its_own_name(self, tmp_path: Path) -> None:
+        import dataclasses
+
+        old = dataclasses.make_dataclass("Moved", [("a", int)], namespace={"__module__": "old.module"})
+        new = dataclasses.make_dataclass("Moved", [("a", int)], namespace={"__module__": "new.module"})
+
+        @tracetape.boundary("moved")
+        def moved() -> Any:
+            return old(1)
+
+        path = record(tmp_path / "run.jsonl", moved)
+        with tracetape.replay(path, types=[new]):
+            assert moved() == new(1)
+
+    def test_steps_keep_the_inputs_as_they_came(self, tmp_path: Path) -> None:
+        @tracetape.boundary("turn")
+        def turn(messages: list[str]) -> str:
+            return f"answer {len(messages)}"
+
+        def program() -> None:
+            messages = ["hi"]
+            for _ in range(2):
+                messages.append(turn(messages))
+
+        path = record(tmp_path / "run.jsonl", program)
+        with tracetape.replay(path) as tape:
+            program()
+        assert tape["turn", 1].inputs == {"messages": ["hi"]}
+
+    def test_each_call_gets_a_patch_of_its_own(self, tmp_path: Path) -> None:
+        @tracetape.boundary("items")
+        def items(n: int) -> list[int]:
+            return [n]
+
+        path = record(tmp_path / "run.jsonl", lambda: (items(1), items(2)))
+        with tracetape.replay(path, tracetape.ReplayPlan().patch("items", None, [0])):
+            items(1).append(5)
+            assert items(2) == [0]
+
+    def test_a_live_outcome_is_compared_as_it_would_be_recorded(self, tmp_path: Path) -> None:
+        fail = [False]
+
+        @tracetape.boundary("ask", output=lambda result: result["text"])
+        def ask() -> dict[str, Any]:
+            if fail[0]:
+                raise TimeoutError
+            return {"text": "hi", "raw": 1}
+
+        path = record(tmp_path / "run.jsonl", ask)
+        with tracetape.replay(path, live=["ask"]) as tape:
+            ask()
+        assert tape["ask", 1].outcome_changes == ()
+        fail[0] = True
+        with tracetape.replay(path, live=["ask"]) as tape, pytest.raises(TimeoutError):
+            ask()
+        assert str(tape["ask", 1].outcome_changes[0]) == "outcome: recorded returned, now raised"
+
+    def test_a_replay_inside_a_replay_gives_the_outer_one_back(self, recorded: Path) -> None:
+        with pytest.raises(DivergenceError), tracetape.replay(recorded) as outer_tape:
+            with tracetape.replay(recorded):
+                program()
+            program()
+            with socket.socket() as client:
+                client.connect(("192.0.2.1", 443))
+        assert [step.name for step in outer_tape.report.steps] == ["plan@1", "act@1"]
+
     def test_what_is_inside_a_served_call_is_not_missing(self, tmp_path: Path) -> None:
         path = record(tmp_path / "run.jsonl", lambda: outer("s"))
         with tracetape.replay(path, strict=True) as tape:
@@ -363,7 +557,7 @@ class TestServing:
 
     def test_a_recorded_name_that_nothing_here_marks_is_untouched_not_missing(self, tmp_path: Path) -> None:
         path = record(tmp_path / "run.jsonl", lambda: tracetape.boundary("foreign-tool")(lambda: 1)())
-        tracetape._sessions._marked.discard("foreign-tool")  # type: ignore[attr-defined]
+        tracetape._sessions._marked.discard("foreign-tool")
         with tracetape.replay(path) as tape:
             pass
         assert tape.report.notes == ["untouched, for nothing here is marked so: foreign-tool@1"]

@@ -165,11 +165,18 @@ def test_over_the_export_limit_payloads_are_left_out_and_the_span_says_so() -> N
     assert f"{BIG.size:,} bytes" in read.gaps[1].text
 
 
+def test_over_the_limit_the_input_goes_first_for_it_only_weakens_matching() -> None:
+    crossing = replace(CROSSING, input=BIG)
+    read = read_crossing(span(written(crossing, write.host_content(crossing, Settings(export_limit=1_000)))))
+    assert read is not None
+    assert (read.input, read.output, read.grade) == (None, CROSSING.output, "rebuilt")
+
+
 @pytest.mark.parametrize(
     ("change", "code", "grade"),
     [
         ({names.OUTPUT_VALUE: '"ans'}, "PAYLOAD_TRUNCATED", "unusable"),
-        ({names.OUTPUT_VALUE: '"answeR"'}, "PAYLOAD_TRUNCATED", "unusable"),
+        ({names.OUTPUT_VALUE: '"answeR"'}, "PAYLOAD_ALTERED", "unusable"),
         ({names.INPUT_VALUE: '{"prompt":'}, "PAYLOAD_TRUNCATED", "rebuilt"),
         ({names.OUTPUT_VALUE: None}, "PAYLOAD_MISSING", "unusable"),
         ({names.OUTCOME_TYPE: None}, "UNFINISHED", "unusable"),
@@ -213,7 +220,7 @@ def test_a_span_without_a_boundary_is_no_crossing() -> None:
         ("llm", "chat gpt-5-mini"),
         ("tool", "execute_tool ask"),
         ("agent", "invoke_agent ask"),
-        ("embedding", "embeddings ask"),
+        ("embedding", "embeddings gpt-5-mini"),
         ("memory", "ask"),
         ("custom", "ask"),
     ],

@@ -34,8 +34,7 @@ def text_of(kind, *sources, **options) -> tuple[str, str]:
 def test_a_file_that_is_not_there(here):
     assert text_of(SourceError, "two_tracs.jsonl") == (
         "FILE_NOT_FOUND",
-        f"two_tracs.jsonl: no such file in {here.resolve()}; "
-        "did you mean 'two_traces.jsonl' or 'wrong_signal.jsonl'?",
+        f"two_tracs.jsonl: no such file in {here.resolve()}; did you mean 'two_traces.jsonl'?",
     )
 
 
