@@ -160,6 +160,8 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
         raise UsageError(f"@boundary marks a function or another callable, not {function!r}")
     _sessions.mark(spec.name)
     driver = _driver_of(target)
+    target_name = getattr(target, "__name__", spec.name)
+    target_qualname = getattr(target, "__qualname__", spec.name)
     names = _Names(target, static=isinstance(function, staticmethod))
 
     def cross(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
@@ -169,7 +171,11 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
         # The "instance" of a builtin is its module (wrapt before 2).
         bound = instance is not None and not inspect.ismodule(instance)
         arguments = names.of(args, kwargs, bound=bound)
-        return driver(mode, Call(spec, arguments, functools.partial(wrapped, *args, **kwargs)))
+        made = driver(mode, Call(spec, arguments, functools.partial(wrapped, *args, **kwargs)))
+        if driver is not cross_function:
+            # The names of the coroutine or generator, which tasks and warnings show.
+            made.__name__, made.__qualname__ = target_name, target_qualname
+        return made
 
     return wrap(function, cross)
 

@@ -18,14 +18,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, NoReturn
 
+from tracetape._running import BARE, Running, begin
 from tracetape.model.call import (
     ASYNC_GENERATOR,
     AWAITABLE,
     PLAIN,
     Call,
     Cancelled,
-    Flow,
-    Invoke,
     Mode,
     Outcome,
     Raised,
@@ -42,109 +41,26 @@ __all__ = [
 ]
 
 
-class _Bare:
-    """Runs the function: the innermost mode."""
-
-    fails = "open"
-
-    def cross(self, call: Call) -> Flow:
-        outcome = yield Invoke(call)
-        return outcome
-
-
-BARE = _Bare()
-
-
-class _Running:
-    """A flow that stands at its Invoke, to be told the outcome."""
-
-    __slots__ = ("call", "flow", "mode")
-
-    def __init__(self, mode: Mode, call: Call, flow: Flow | None) -> None:
-        self.mode, self.call, self.flow = mode, call, flow
-
-    def end(self, outcome: Outcome) -> Outcome:
-        """What goes to the caller, by the mode's word; the outcome itself where the mode failed open."""
-        if self.flow is None:
-            return outcome
-        try:
-            self.flow.send(outcome)
-        except StopIteration as stop:
-            decided: Outcome = stop.value
-            return decided
-        except Exception:
-            if self.mode.fails == "closed":
-                raise
-            return outcome
-        self.flow.close()
-        raise RuntimeError(f"{type(self.mode).__name__}.cross yielded twice for one call")
-
-    def attach(self) -> list[Any]:
-        return [scope.attach() for scope in self.call.scopes]
-
-    def detach(self, tokens: list[Any]) -> None:
-        for scope, token in zip(reversed(self.call.scopes), reversed(tokens), strict=True):
-            scope.detach(token)
-
-    def step(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """One step of the function's own code, with its scopes current."""
-        tokens = self.attach()
-        try:
-            return function(*arguments)
-        finally:
-            self.detach(tokens)
-
-    async def astep(self, awaitable: Awaitable[Any]) -> Any:
-        """The same for a step that may wait. When the loop throws the coroutine away, the scopes were
-        attached in a context that is not this one any more, and nothing is left to detach them from."""
-        tokens = self.attach()
-        try:
-            value = await awaitable
-        except GeneratorExit:
-            raise
-        except BaseException:
-            self.detach(tokens)
-            raise
-        self.detach(tokens)
-        return value
-
-    def watch(self, item: Any) -> None:
-        for watcher in self.call.watchers:
-            watcher(item)
-
-
-def _begin(mode: Mode, call: Call) -> _Running | Outcome:
-    """Run the mode up to its Invoke, or to its own answer."""
-    flow = mode.cross(call)
-    try:
-        next(flow)
-    except StopIteration as stop:
-        decided: Outcome = stop.value
-        return decided
-    except Exception:
-        if mode.fails == "closed":
-            raise
-        return _Running(mode, call, None)
-    return _Running(mode, call, flow)
-
-
 def cross_function(mode: Mode, call: Call) -> Any:
     """Run a plain function. A coroutine or generator that it returns is handed on, watched."""
-    begun = _begin(mode, call)
-    if not isinstance(begun, _Running):
+    begun = begin(mode, call)
+    if not isinstance(begun, Running):
         return _deliver(begun)
     try:
         value = begun.step(call.invoke)
     except BaseException as error:
         decided = begun.end(Raised(error))
         if isinstance(decided, Raised) and decided.error is error:
+            del decided  # this frame is in the error's traceback: a cycle would keep the program's locals alive
             raise
         return _deliver(decided)
-    if isinstance(value, CoroutineType):
+    # By `type`: isinstance would ask a lazy proxy for its class, and so load what it stands for.
+    kind = type(value)
+    if kind is CoroutineType:
         return _finish_coroutine(begun, value, AWAITABLE)
-    if isinstance(value, GeneratorType):
+    if kind is GeneratorType:
         return _drive_generator(begun, value)
-    if isinstance(value, AsyncGeneratorType):
+    if kind is AsyncGeneratorType:
         return _drive_async_generator(lambda: begun, value)
     decided = begun.end(Returned(value))
     return decided.value if isinstance(decided, Returned) and decided.shape == PLAIN else _deliver(decided)
@@ -152,32 +68,33 @@ def cross_function(mode: Mode, call: Call) -> Any:
 
 async def cross_coroutine(mode: Mode, call: Call) -> Any:
     """Run a coroutine function."""
-    begun = _begin(mode, call)
-    if isinstance(begun, _Running):
+    begun = begin(mode, call)
+    if isinstance(begun, Running):
         return await _finish_coroutine(begun, begun.step(call.invoke), PLAIN)
     return await _adeliver(begun)
 
 
 def cross_generator(mode: Mode, call: Call) -> Generator[Any, Any, Any]:
     """Run a generator function. Nothing happens before the first `next`, as without us."""
-    begun = _begin(mode, call)
-    if isinstance(begun, _Running):
+    begun = begin(mode, call)
+    if isinstance(begun, Running):
         return (yield from _drive_generator(begun, begun.step(call.invoke)))
     return (yield from _serve(begun))
 
 
 def cross_async_generator(mode: Mode, call: Call) -> AsyncGenerator[Any, Any]:
     """Run an async generator function. Nothing happens before the first `anext`, as without us."""
-    return _drive_async_generator(lambda: _begin(mode, call), None)
+    return _drive_async_generator(lambda: begin(mode, call), None)
 
 
-async def _finish_coroutine(begun: _Running, coroutine: Coroutine[Any, Any, Any], shape: str) -> Any:
+async def _finish_coroutine(begun: Running, coroutine: Coroutine[Any, Any, Any], shape: str) -> Any:
     try:
         value = await begun.astep(coroutine)
     except BaseException as error:
         outcome = Cancelled(error, shape) if _is_cancellation(error) else Raised(error, shape)
         decided = begun.end(outcome)
         if decided is outcome:
+            del decided, outcome  # see cross_function
             raise
         return await _adeliver(decided)
     returned = Returned(value, shape)
@@ -185,7 +102,7 @@ async def _finish_coroutine(begun: _Running, coroutine: Coroutine[Any, Any, Any]
     return value if decided is returned else await _adeliver(decided)
 
 
-def _drive_generator(begun: _Running, source: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+def _drive_generator(begun: Running, source: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
     resume: Callable[[Any], Any] = source.send
     argument: Any = None
     while True:
@@ -213,12 +130,19 @@ def _drive_generator(begun: _Running, source: Generator[Any, Any, Any]) -> Gener
 
 
 async def _drive_async_generator(
-    begin: Callable[[], _Running | Outcome], source: AsyncGenerator[Any, Any] | None
+    begin: Callable[[], Running | Outcome], source: AsyncGenerator[Any, Any] | None
 ) -> AsyncGenerator[Any, Any]:
     begun = begin()
-    if not isinstance(begun, _Running):
+    if not isinstance(begun, Running):
         for item in _items(begun):
-            yield item
+            try:
+                yield item
+            except GeneratorExit:
+                raise
+            except BaseException:
+                continue  # what was thrown in when it was recorded led to the next item, or to the end below
+        if isinstance(begun, Streamed):
+            await _wait_to_be_cancelled(begun)
         _end_stream(begun)
         return
     source = begun.step(begun.call.invoke) if source is None else source
@@ -274,13 +198,18 @@ async def _adeliver(outcome: Outcome) -> Any:
         raise outcome.error
     if isinstance(outcome, Streamed):
         return _serve_either(outcome)
+    await _wait_to_be_cancelled(outcome)
+    _exhaust(outcome)
+
+
+async def _wait_to_be_cancelled(outcome: Cancelled | Streamed) -> None:
+    """Raising CancelledError by ourselves would break wait_for and timeout(), which count the cancellations
+    that they asked for: so wait for the caller's own."""
     if outcome.patience:
-        # Raising CancelledError by ourselves would break wait_for and timeout(), which count the
-        # cancellations that they asked for: so wait for the caller's own.
         import asyncio
 
         await asyncio.sleep(outcome.patience)
-    _exhaust(outcome)
+        _exhaust(outcome)
 
 
 def _serve_either(outcome: Streamed) -> Any:
@@ -290,9 +219,13 @@ def _serve_either(outcome: Streamed) -> Any:
 
 
 def _serve(outcome: Outcome) -> Generator[Any, Any, Any]:
-    # Not `yield from`: what is sent to a tuple's iterator is an AttributeError.
-    for item in _items(outcome):  # noqa: UP028
-        yield item
+    for item in _items(outcome):
+        try:
+            yield item
+        except GeneratorExit:
+            raise
+        except BaseException:
+            continue  # what was thrown in when it was recorded led to the next item, or to the end below
     return _end_stream(outcome)
 
 

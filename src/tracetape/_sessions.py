@@ -8,6 +8,9 @@ fixtures and dependencies enter in one context and leave in another.
 from __future__ import annotations
 
 import threading
+import weakref
+from collections.abc import Collection
+from concurrent.futures.thread import _worker as _pool_worker
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +29,7 @@ __all__ = [
     "current_frame",
     "idle",
     "is_ambiguous",
+    "leave_behind",
     "mark",
     "marked",
     "open_recording",
@@ -34,6 +38,7 @@ __all__ = [
     "recordings",
     "records_nothing",
     "replay",
+    "seal",
 ]
 
 
@@ -83,6 +88,8 @@ class Frame:
 EMPTY = Frame()
 _frame: ContextVar[Frame] = ContextVar("tracetape_frame", default=EMPTY)
 _marked: set[str] = set()
+_left_behind: weakref.WeakKeyDictionary[threading.Thread, ReplaySession] = weakref.WeakKeyDictionary()
+_sealed: ReplaySession | None = None
 _outer: dict[int, Frame] = {}  # by the replay that was opened inside it
 _open_recordings: list[RecordingSession] = []
 _open_replays: list[ReplaySession] = []
@@ -121,15 +128,21 @@ def current_frame() -> Frame:
 
 
 def idle() -> bool:
-    """Cheap: nothing is open in this process, and this context belongs to no replay, not even an ended one."""
-    return not _open_recordings and not _open_replays and _frame.get().replay is None
+    """Cheap: nothing is open in this process, and nobody here belongs to a replay, not even to an ended one."""
+    return (
+        not _open_recordings
+        and not _open_replays
+        and not _left_behind
+        and _sealed is None
+        and _frame.get().replay is None
+    )
 
 
 def recordings() -> tuple[RecordingSession, ...]:
     """The open recordings that a call made here goes to.
 
     A context without any, in a thread that opened none, is taken for a bare thread: it belongs to the
-    only recording open; with several open the crossing is counted as lost on each.
+    only recording open; else the crossing is counted as unplaced on each.
     """
     if not _open_recordings:
         return ()
@@ -138,9 +151,7 @@ def recordings() -> tuple[RecordingSession, ...]:
         return tuple(session for session in here if session.is_open)
     opened = tuple(_open_recordings)
     thread = threading.current_thread()
-    if any(session.opener is thread for session in opened):
-        return ()
-    if len(opened) == 1:
+    if len(opened) == 1 and opened[0].opener is not thread:
         return opened
     for session in opened:
         session.count_unplaced()
@@ -154,7 +165,23 @@ def replay() -> ReplaySession | None:
     here = _frame.get().replay
     if here is not None:
         return here
-    return _open_replays[0] if _open_replays else None
+    if _open_replays:
+        return _open_replays[0]
+    return _sealed or _left_behind.get(threading.current_thread())
+
+
+def leave_behind(session: ReplaySession, before: Collection[threading.Thread]) -> None:
+    """The threads that were started while `session` was open and still run belong to it for good: what they
+    call must not be real because the replay is over. Workers of pools are left out, for others use them too."""
+    for thread in threading.enumerate():
+        if thread not in before and getattr(thread, "_target", None) is not _pool_worker:
+            _left_behind[thread] = session
+
+
+def seal(session: ReplaySession) -> None:
+    """From now on no boundary of this process runs for real: it was started for this replay alone."""
+    global _sealed
+    _sealed = session
 
 
 def is_ambiguous() -> bool:

@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         names = getattr(item, "fixturenames", None)
         if names is not None and "tape" not in names and item.get_closest_marker("tracetape"):
             # A list of its own: the variants of a parametrized test share theirs, and may be marked one by one.
-            item.fixturenames = [*names, "tape"]  # type: ignore[attr-defined]
+            item.fixturenames = ["tape", *names]  # type: ignore[attr-defined]
 
 
 @pytest.fixture

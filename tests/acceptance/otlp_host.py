@@ -30,7 +30,7 @@ USER_MESSAGE = "Sell about $1,000 of ACME stock"
 # Its input's JSON is 11 bytes longer than the text: 2,000 and 2,001 bytes, then characters of two, three
 # and four bytes that lie across the cuts.
 LONG_TEXTS = ("a" * 1989, "a" * 1990, "é" * 3000, "漢字" * 1000, "x🙂" * 1500, 'say "é"\n\\' * 700)
-OVER_THE_LIMIT = "0123456789" * 14_000
+OVER_THE_LIMIT = "0123456789" * 30_000
 
 tracer = trace.get_tracer("a.host.of.its.own")
 

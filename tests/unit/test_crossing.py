@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import traceback
+import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -331,3 +333,33 @@ def test_a_closed_mode_s_own_error_does(before: bool) -> None:
 
 def iter_of(item: Any) -> Any:
     yield item
+
+
+def test_a_raised_exception_keeps_nothing_alive_in_a_cycle() -> None:
+    class Held:
+        pass
+
+    seen: list[weakref.ref[Held]] = []
+
+    def fail() -> None:
+        held = Held()
+        seen.append(weakref.ref(held))
+        raise ValueError
+
+    gc.disable()
+    try:
+        try:
+            cross_function(BARE, call(fail))
+        except ValueError:
+            pass
+        assert seen[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_the_class_of_a_lazy_result_is_not_asked_for() -> None:
+    def outside(self: object) -> Any:
+        raise RuntimeError("outside of its context")
+
+    lazy = type("Lazy", (), {"__class__": property(outside)})()
+    assert cross_function(BARE, call(lambda: lazy)) is lazy

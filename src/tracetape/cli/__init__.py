@@ -9,4 +9,5 @@ def main() -> None:
     """The entry point `tracetape`; `python -m tracetape` is the same."""
     from tracetape.cli.commands import cli
 
-    cli.main(prog_name="tracetape")
+    # The object says that this process belongs to the command: see `running.replay_program`.
+    cli.main(prog_name="tracetape", obj=True)

@@ -148,8 +148,10 @@ def record(output: Path, append: bool, overwrite: bool, module: bool, program: t
 @_trace_options
 @click.option("-m", "module", is_flag=True, help="Run a module, as python -m does.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]…")
+@click.pass_obj
 @reports_errors
 def replay(
+    owns_process: bool | None,
     source: str,
     live: tuple[str, ...],
     stub: tuple[str, ...],
@@ -183,7 +185,7 @@ def replay(
     tape = open_tape(
         source, plan, ignore=ignore, strict=strict, trace_id=trace_id, traces=traces, program_follows=True
     )
-    replay_program(script, tape, plan)
+    replay_program(script, tape, plan, seals=bool(owns_process))
 
 
 @cli.command(short_help="Show a recording as a tree.", epilog=f"Exit codes: 0 shown; {_CANNOT_READ}")

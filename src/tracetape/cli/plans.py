@@ -10,9 +10,8 @@ from tracetape.errors import UsageError
 from tracetape.model.names import nearest, split_name
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
-from tracetape.model.report import Report
 
-__all__ = ["chosen_plan", "never_live", "unknown_live"]
+__all__ = ["chosen_plan", "unknown_live"]
 
 _PATCH = re.compile(r"(?P<name>.+?)@(?P<number>\d+)=(?P<json>.*)", re.DOTALL)
 
@@ -58,9 +57,3 @@ def unknown_live(plan: ReplayPlan, recording: Recording) -> str:
         f"--live {unknown[0]}: neither the recording nor the program has a boundary of that name"
         f"{nearest(unknown[0], known)}"
     )
-
-
-def never_live(plan: ReplayPlan, report: Report) -> list[str]:
-    """The `--live` names whose function never ran: who repaired one must not take this for a test of it."""
-    ran = {step.boundary for step in report.live_calls} | {step.name for step in report.live_calls}
-    return [one.name for one in plan.entries if one.mode == "live" and one.name not in ran]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
 import tracetape
+from tracetape import _sessions
 from tracetape.cli import plans, render, tracebacks
 from tracetape.cli.failing import DIVERGED, INTERRUPTED, WRONG_USE, fail
 from tracetape.cli.launch import Program
@@ -48,8 +51,11 @@ def record_program(program: Program, output: Path, mode: str) -> None:
     _end_as(program)
 
 
-def replay_program(program: Program, tape: Tape, plan: ReplayPlan) -> None:
+def replay_program(program: Program, tape: Tape, plan: ReplayPlan, *, seals: bool = False) -> None:
     """Replay it and print the report.
+
+    seals:  this process is there for the replay alone: what still runs when it is over (threads, atexit
+            handlers) halts at its boundaries, and `os._exit` does not get around the report.
 
     Raises SystemExit: 1 where the replay diverged, 0 where it left the recording after the cut, 2 where the
     plan names what nobody has; else the program's own status.
@@ -61,6 +67,9 @@ def replay_program(program: Program, tape: Tape, plan: ReplayPlan) -> None:
         if not report.divergences and not report.ended and not isinstance(error, _UNWINDING):
             tracebacks.show(error)
 
+    if seals:
+        _sessions.seal(tape)
+        _report_before_exit(tape)
     try:
         with tape, _threads_as_python_shows_them():
             tape.run(program.run, failed)
@@ -79,10 +88,23 @@ def replay_program(program: Program, tape: Tape, plan: ReplayPlan) -> None:
         fail(f"tracetape: {unknown}", DIVERGED if diverged else WRONG_USE)
     if diverged:
         raise SystemExit(DIVERGED)
-    for name in plans.never_live(plan, report):
-        click.echo(escaped(f"tracetape: {name} never ran live: the program did not call it"), err=True)
     if not report.ended:
         _end_as(program)
+
+
+def _report_before_exit(tape: Tape) -> None:
+    """`os._exit` ends the process on the spot: a halt that the program has swallowed would never be told."""
+    leave, process = os._exit, os.getpid()
+
+    def leaving(status: int) -> NoReturn:
+        if os.getpid() == process and tape.report.divergences:
+            sys.stdout.flush()
+            render.print_report(str(tape.report), diverged=True)
+            sys.stderr.flush()
+            status = DIVERGED
+        leave(status)
+
+    os._exit = leaving
 
 
 def _end_as(program: Program) -> None:

@@ -46,6 +46,8 @@ class SpanFile:
                 'mode="a" to add this run to it, or mode="w" to replace it',
                 code="FILE_EXISTS",
             ) from None
+        except ValueError as error:
+            raise RecordingError(f"{str(path)!r} cannot be written: {error}. Give another path.") from None
         except OSError as error:
             raise RecordingError(f"{path} cannot be written: {error.strerror}. {_advice(path)}") from None
         # Closed with the last reference, not by a call: a thread that is still about to write holds one, and

@@ -109,6 +109,7 @@ class Streamed:
     """The items, and how it ended: `finished`, `raised` or `abandoned` by its consumer.
 
     value:      what the generator returned (the value of its StopIteration).
+    patience:   seconds for which a served stream that was cancelled waits for its caller's cancellation.
     exhausted:  called when a consumer asks an abandoned stream for one item more than it had.
     """
 
@@ -117,6 +118,7 @@ class Streamed:
     error: BaseException | None = None
     value: Any = None
     shape: str = GENERATOR
+    patience: float = 0.0
     exhausted: Callable[[], NoReturn] | None = field(default=None, compare=False)
 
 

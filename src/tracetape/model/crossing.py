@@ -47,6 +47,7 @@ class Crossing:
     stream_end:      of a stream: `finished`, `raised`, `abandoned`.
     shape:           what a plain function handed out: `plain`, `awaitable`, `generator`, `async_generator`.
     input, output:   payloads; None where nothing was recorded.
+    detached:        it was made in a thread without a context, so that its caller is not known.
     seq, process_id: start order within one process; None in foreign traces.
     started:         nanoseconds since the epoch. duration: nanoseconds, None while unfinished.
     span_ids:        the spans it was read from (16 hex digits each), the main one first.
@@ -69,6 +70,7 @@ class Crossing:
     error_message: str = ""
     seq: int | None = None
     process_id: str | None = None
+    detached: bool = False
     started: int = 0
     duration: int | None = None
     trace_id: str = ""

@@ -176,7 +176,7 @@ def describe(step: Step) -> str:
     text = words[0] + ("  " + "; ".join(words[1:]) if len(words) > 1 else "")
     shown = step.outcome_changes or (step.changes if step.mode != "halted" else ())
     if shown:
-        what = "outcome " if step.outcome_changes else ""
+        what = "outcome " if step.outcome_changes and shown[0].path != "outcome" else ""
         more = f" (and {len(shown) - 1} more)" if len(shown) > 1 else ""
         text += f"  {what}{_brief(shown[0])}{more}"
     return text

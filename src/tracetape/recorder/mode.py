@@ -105,6 +105,7 @@ class Recorder:
     def _open(self, call: Call) -> _Opened:
         spec, arguments = call.spec, call.arguments
         stored, failed = _stored_input(spec, arguments)
+        within = self._within()
         model = _text_of("model=", spec.model, arguments)
         if model is None and spec.kind in ("llm", "embedding") and isinstance(arguments.get("model"), str):
             model = arguments["model"]
@@ -116,10 +117,11 @@ class Recorder:
             input=stored,
             seq=next(_seq),
             process_id=_process_id,
+            detached=within is not None,
             started=time.time_ns(),
         )
         attributes = write.identity(crossing, spec.code, arguments, self._settings.build_id or host.revision())
-        span = host.start_span(write.span_name(crossing), attributes, crossing.started, self._within())
+        span = host.start_span(write.span_name(crossing), attributes, crossing.started, within)
         if span.unseen_parent:
             for run in self._runs:
                 run.note_unseen_foreign_spans()

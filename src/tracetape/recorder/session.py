@@ -56,6 +56,11 @@ class Run:
         return self._root.context
 
     @property
+    def root_id(self) -> str:
+        """The run's root span, 16 hex digits."""
+        return self._root.span_id
+
+    @property
     def recording(self) -> Recording:
         """The run read back from its file."""
         from tracetape.sources.loading import load
@@ -80,7 +85,7 @@ class Run:
         self.trace_id = self._root.trace_id
         self.opener = threading.current_thread()
         self.is_open = True
-        self._enclosing = _sessions.recordings()
+        self._enclosing = _sessions.current_frame().recordings
         _sessions.open_recording(self)
         self._unseen = host.sees_foreign_spans(_listeners)
         otel_context.attach(self._root.context)
@@ -104,6 +109,9 @@ class Run:
 
     def write(self, span: SpanRecord) -> None:
         """Append one span, with the resource of this run where it brings none of its own."""
+        if span.trace_id != self.trace_id:
+            # A request's own trace inside this run: in this file it is a part of the run.
+            span = replace(span, trace_id=self.trace_id)
         file = self._file
         if file is not None:
             file.write(encode_line(span if span.resource else replace(span, resource=self._resource)))
@@ -156,7 +164,8 @@ class Run:
         self.write(record)
         for run in self._enclosing:
             if isinstance(run, Run):
-                run.write(record)
+                other = run.trace_id != self.trace_id
+                run.write(replace(record, parent_id=run.root_id) if other else record)
         span = self._root.span
         if span.is_recording():
             span.set_attributes(told)
@@ -194,6 +203,8 @@ def record(
         target = Path(path)
     except TypeError:
         raise UsageError(f"record(path) takes the path of a file or folder, not {path!r}") from None
+    if not os.fspath(path):
+        raise UsageError("record(path) takes the path of a file or folder, and this one is empty")
     if name is not None and not isinstance(name, str):
         raise UsageError(f"record(name=…) takes a str, not {name!r}")
     if target.is_dir():

@@ -25,6 +25,7 @@ NETWORKS = ("deny", "deny-all", "allow")
 
 _CONNECTS = {"socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1}
 _LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"})
+_FORWARD = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})  # the others ask who an address is
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 
 
@@ -85,7 +86,7 @@ class Guard:
     def _lets_through(self, event: str, host: str, port: int | None) -> bool:
         if (host, None) in self._allowed or (host, port) in self._allowed:
             return True
-        if event in _LOOKUPS and (_is_address(host) or any(host == name for name, _ in self._allowed)):
+        if event in _FORWARD and (_is_address(host) or any(host == name for name, _ in self._allowed)):
             return True  # whether it may be reached, and on which port, is asked at the connection
         if not _is_loopback(host):
             return False
@@ -140,20 +141,23 @@ def _as_text(host: Any) -> str:
 
 
 def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
+    return _address(host) is not None
 
 
 def _is_loopback(host: str) -> bool:
     if host.lower().rstrip(".") == "localhost" or not host:
         return True
+    address = _address(host)
+    return address is not None and address.is_loopback
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Of IPv6 alone a zone (`fe80::1%eth0`) is a part of the address."""
+    bare = host.partition("%")[0] if ":" in host else host
     try:
-        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+        return ipaddress.ip_address(bare)
     except ValueError:
-        return False
+        return None
 
 
 def _checked(hosts: Iterable[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ __all__ = [
     "changed",
     "closed",
     "ended",
+    "function_failed",
     "inside_live",
     "internal",
     "listed",
@@ -92,6 +93,13 @@ def not_stored(name: str, path: str, type_name: str) -> str:
         f"{path} of the outcome of {name} was used, a {type_name}, which could not be stored",
         "to record what the program needs of it: output=… of @boundary, or a boundary around that use of it",
         f'to go on without it: live=["{name}"] runs the real function',
+    )
+
+
+def function_failed(name: str, which: str, error: BaseException) -> str:
+    return _lines(
+        f"{name}: {which} of its boundary raised {type(error).__name__}: {error}",
+        "without it the call cannot be compared with the recording",
     )
 
 

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -63,7 +63,7 @@ class Player:
         self._first_unused: dict[int, int] = {}  # by the identity of the table's own lists
         self._new: Counter[str] = Counter()
         self._steps: dict[tuple[str, str], Step] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may call a boundary in the middle of this
         self._opener = threading.current_thread()
         self._cut = ""
         self.live_now = 0
@@ -149,7 +149,7 @@ class Player:
         """The step of a call, and its outcome where it is answered without running."""
         spec = call.spec
         frame = self._frame(spec.name)
-        inputs = spec.input(**call.arguments) if spec.input else call.arguments
+        inputs = self._inputs(spec, call.arguments)
         given = to_tree(dict(inputs))
         tree = self._tree(spec, inputs, given)
         inside = frame.step
@@ -183,6 +183,14 @@ class Player:
             step.mode = "patched"
             self._cut = f"{step.name} was patched"
         return step, self._outcome(step, entry if decision.action == "patch" else None)
+
+    def _inputs(self, spec: BoundarySpec, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        if spec.input is None:
+            return arguments
+        try:
+            return dict(spec.input(**arguments))
+        except Exception as error:  # noqa: BLE001
+            self.halt("unusable", spec.name, messages.function_failed(spec.name, "input=", error))
 
     def _frame(self, name: str) -> Frame:
         """The frame of the call, once it is sure that the call may go on here."""

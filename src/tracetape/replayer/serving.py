@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from tracetape.codec import encode, scan
@@ -15,6 +15,7 @@ __all__ = ["patched_outcome", "recorded_outcome"]
 
 # A cancelled call waits for its caller's cancellation for as long as it took, with this much to spare.
 _SPARE_SECONDS = 5.0
+_CANCELLATIONS = ("CancelledError", "Cancelled")
 
 
 def recorded_outcome(crossing: Crossing, reader: Reader, exhausted: Callable[[], NoReturn]) -> Outcome:
@@ -27,8 +28,7 @@ def recorded_outcome(crossing: Crossing, reader: Reader, exhausted: Callable[[],
     Raises ValueNotRebuilt where the outcome is not there or cannot be rebuilt.
     """
     if crossing.outcome == "cancelled":
-        patience = (crossing.duration or 0) / 1e9 + _SPARE_SECONDS
-        return Cancelled(shape=crossing.shape, patience=patience, exhausted=exhausted)
+        return Cancelled(shape=crossing.shape, patience=_patience(crossing), exhausted=exhausted)
     if crossing.output is None:
         why = "; ".join(gap.text for gap in crossing.gaps) or "the recording has no outcome of it"
         raise ValueNotRebuilt(why)
@@ -37,7 +37,13 @@ def recorded_outcome(crossing: Crossing, reader: Reader, exhausted: Callable[[],
     if crossing.outcome == "raised":
         return Raised(reader.error(crossing.output), crossing.shape)
     items, error, value = reader.stream(crossing.output)
-    return Streamed(items, crossing.stream_end or "finished", error, value, crossing.shape, exhausted=exhausted)
+    end = crossing.stream_end or "finished"
+    patience = _patience(crossing) if type(error).__name__ in _CANCELLATIONS else 0.0
+    return Streamed(items, end, error, value, crossing.shape, patience, exhausted)
+
+
+def _patience(crossing: Crossing) -> float:
+    return (crossing.duration or 0) / 1e9 + _SPARE_SECONDS
 
 
 def patched_outcome(crossing: Crossing, reader: Reader, patch: Any) -> Outcome:
@@ -54,7 +60,11 @@ def patched_outcome(crossing: Crossing, reader: Reader, patch: Any) -> Outcome:
             return Raised(error, shape)
     else:
         patch = _copied(patch, reader)
-    return Streamed(tuple(patch), shape=shape) if streamed else Returned(patch, shape)
+    if not streamed:
+        return Returned(patch, shape)
+    if not isinstance(patch, Iterable):
+        raise ValueNotRebuilt(f"the patch of a stream is its items, and {type(patch).__name__} has none")
+    return Streamed(tuple(patch), shape=shape)
 
 
 def _recorded(crossing: Crossing, reader: Reader, streamed: bool) -> Any:

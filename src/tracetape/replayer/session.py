@@ -104,6 +104,7 @@ def open_tape(
         if trace_id is not None or traces != "one":
             raise UsageError("trace_id and traces choose from a file; this Recording is one run already")
         recording = source
+        sources = (Path(recording.source).resolve(),) if recording.source else ()
     else:
         recording = load(source, trace_id=trace_id, traces=traces, types=tuple(types))
         sources = (Path(source).resolve(),)

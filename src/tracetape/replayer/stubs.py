@@ -83,7 +83,11 @@ def after_cut(crossings: Sequence[Crossing], plan: ReplayPlan) -> list[bool]:
     the order of starts, and a clock that stepped back cannot undo it: a smaller seq is never after, a
     larger one is unless it started inside the live crossing's interval.
     """
-    cuts = [one for one in crossings if plan.mode_of(one) in ("live", "patched") and one.ended is not None]
+    cuts = [
+        one
+        for one in crossings
+        if plan.mode_of(one) in ("live", "patched") and one.ended is not None and _is_reached(one, plan)
+    ]
     if not cuts:
         return [False] * len(crossings)
     earliest: dict[str, list[tuple[int, Crossing]]] = defaultdict(list)
@@ -92,6 +96,16 @@ def after_cut(crossings: Sequence[Crossing], plan: ReplayPlan) -> list[bool]:
             earliest[cut.process_id].append((cut.seq, cut))
     first_end = {process: _running_first_ends(seqs) for process, seqs in earliest.items()}
     return [_is_after(one, cuts, first_end) for one in crossings]
+
+
+def _is_reached(one: Crossing, plan: ReplayPlan) -> bool:
+    """Inside a call that is served nothing is called, so nothing there can be a cut."""
+    above = one.parent
+    while above is not None:
+        if plan.mode_of(above) != "live":
+            return False
+        above = above.parent
+    return True
 
 
 def _running_first_ends(cuts: Iterable[tuple[int, Crossing]]) -> list[tuple[int, int, int]]:

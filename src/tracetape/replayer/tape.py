@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
@@ -146,6 +148,7 @@ class Tape:
         if self._was_open:
             raise UsageError("a replay is entered once; call tracetape.replay again for another")
         self._was_open = self.is_open = True
+        self._threads = frozenset(threading.enumerate())
         _sessions.open_replay(self)
         self._guard.enter()
         return self
@@ -168,7 +171,8 @@ class Tape:
                 "    result = tape.run(agent, …)"
             ) from None
         if error is not None and not isinstance(error, GeneratorExit):
-            error.add_note(f"tracetape: {self.report.first_line}")
+            with contextlib.suppress(Exception):  # a frozen one takes no note, and is not to be disturbed
+                error.add_note(f"tracetape: {self.report.first_line}")
 
     def abandon(self) -> None:
         """Close without a verdict: the test never came to its call."""
@@ -179,6 +183,7 @@ class Tape:
         self.is_open = False
         self._guard.leave()
         _sessions.close(self)
+        _sessions.leave_behind(self, self._threads)
 
     def _look_for_missing(self, *, interrupted: bool) -> None:
         """Recorded calls that nobody made. Not counted after a halt or an end: what the program would
@@ -192,6 +197,9 @@ class Tape:
             crossing = stub.crossing
             if self._is_inside_served(crossing):
                 continue
+            if crossing.detached and self._ran_during_served(crossing) and not self._options.strict:
+                self.report.notes.append(f"not called: {crossing.name}, made by a thread of a served call")
+                continue
             if crossing.boundary not in marked and not self._options.strict:
                 untouched.append(crossing.name)
             elif stub.after_cut and not self._options.strict:
@@ -201,6 +209,8 @@ class Tape:
         self.report.divergences += [
             Divergence("missing", one.name, messages.missing(one, first=one is missing[0])) for one in missing
         ]
+        for name in self._never_live():
+            self.report.notes.append(f"{name} never ran live: it was not called, or inside a call that was served")
         if untouched:
             self.report.notes.append(f"untouched, for nothing here is marked so: {', '.join(untouched)}")
 
@@ -215,12 +225,18 @@ class Tape:
             listed += step.notes
             for text in listed:
                 self._list(step.name, text)
+        for name in self._never_live():
+            self._list(name, "never ran live")
         if not any(one.kind == "refused" for one in self.report.divergences):
             for address in self.report.network_attempts:
                 self._list(address, "a connection to it was refused in another thread")
 
     def _list(self, name: str, text: str) -> None:
         self.report.divergences.append(Divergence("listed", name, messages.listed(name, text)))
+
+    def _never_live(self) -> list[str]:
+        ran = {step.boundary for step in self.report.live_calls} | {step.name for step in self.report.live_calls}
+        return [one.name for one in self._options.plan.entries if one.mode == "live" and one.name not in ran]
 
     def _is_inside_served(self, crossing: Crossing) -> bool:
         """Under a crossing that was served, or that was not called itself: one message is enough."""
@@ -231,6 +247,16 @@ class Tape:
                 return True
             above = above.parent
         return False
+
+    def _ran_during_served(self, crossing: Crossing) -> bool:
+        """For a call that had no context: whether it may have been made by a call that was served."""
+        return any(
+            step.mode != "live"
+            and step.recorded is not None
+            and step.recorded.started <= crossing.started
+            and (step.recorded.ended or 0) >= crossing.started
+            for step in self.report.steps
+        )
 
     def _called_names(self) -> list[str]:
         return [step.boundary for step in self.report.steps]

@@ -71,6 +71,7 @@ def read_crossing(span: SpanRecord) -> Crossing | None:
         error_message=span.status.message,
         seq=_whole(attributes.get(names.SEQ)),
         process_id=_text(attributes.get(names.PROCESS_ID)),
+        detached=attributes.get(names.DETACHED) in (True, "true"),
         started=span.start_ns,
         duration=None if span.end_ns is None else span.end_ns - span.start_ns,
         trace_id=span.trace_id,

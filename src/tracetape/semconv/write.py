@@ -36,6 +36,8 @@ def identity(crossing: Crossing, code: str, arguments: Mapping[str, Any], build_
         written[names.SEQ] = crossing.seq
     if crossing.process_id is not None:
         written[names.PROCESS_ID] = crossing.process_id
+    if crossing.detached:
+        written[names.DETACHED] = True
     if crossing.version is not None:
         written[names.BOUNDARY_VERSION] = crossing.version
     if build_id is not None:

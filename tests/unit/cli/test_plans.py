@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tracetape.cli.plans import chosen_plan, never_live, unknown_live
+from tracetape.cli.plans import chosen_plan, unknown_live
 from tracetape.errors import UsageError
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
-from tracetape.model.report import Report, Step
 
 RECORDING = Recording(
     "0a" * 16,
@@ -92,14 +91,3 @@ def test_a_name_that_nobody_has_is_told_with_the_nearest():
 
 def test_names_of_the_recording_are_known_and_those_of_other_options_are_not_asked_for():
     assert unknown_live(ReplayPlan().live("agent").stub("agnt"), RECORDING) == ""
-
-
-def test_a_live_name_that_never_ran_is_told():
-    report = Report("run.jsonl", "0a" * 16)
-    report.steps += [
-        Step("agent", "1", "agent", "live", dict),
-        Step("plan", "1", "llm", "stub", dict),
-    ]
-    plan = ReplayPlan().live("agent").live("agent", 1).live("agent", 2).live("plan").stub("plan", 1)
-
-    assert never_live(plan, report) == ["agent@2", "plan"]

@@ -165,6 +165,49 @@ def test_it_may_be_left_in_another_context_than_it_was_entered_in(
     assert caplog.records == []
 
 
+def test_a_context_of_the_same_thread_that_knows_no_recording_is_counted(tmp_path: Path) -> None:
+    """An async fixture enters in a task of its own; a neighbour task is somebody else's. Which of them a call
+    is cannot be known: it is not mixed in, and not lost in silence."""
+    run = tracetape.record(tmp_path / "run.jsonl")
+    contextvars.copy_context().run(run.__enter__)
+    step(1)
+    run.__exit__(None, None, None)
+    assert numbers(run) == []
+    assert [gap.code for gap in run.recording.gaps] == ["UNPLACED"]
+
+
+def test_a_recording_inside_another_trace_is_a_part_of_the_outer_one(tmp_path: Path) -> None:
+    """Run where a provider can be set: once per process."""
+    program = textwrap.dedent(
+        """
+        import sys, tracetape
+        from opentelemetry import trace
+        from opentelemetry.context import Context
+        from opentelemetry.sdk.trace import TracerProvider
+        trace.set_tracer_provider(TracerProvider())
+
+        @tracetape.boundary("step")
+        def step(number):
+            return number
+
+        with tracetape.record(sys.argv[1] + "-outer") as outer:
+            step(1)
+            with trace.get_tracer("host").start_as_current_span("request", context=Context()):
+                with tracetape.record(sys.argv[1] + "-inner") as inner:
+                    step(2)
+        assert inner.trace_id != outer.trace_id
+        for run, expected in ((outer, [1, 2]), (inner, [2])):
+            recording = run.recording
+            assert [one.result for one in recording.crossings] == expected, recording.crossings
+            assert recording.gaps == (), recording.gaps
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "run")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_program_s_random_stream_is_what_it_was_and_seeded_runs_have_their_own_ids(tmp_path: Path) -> None:
     drawn, ids = [], set()
     for name in ("a", "b"):

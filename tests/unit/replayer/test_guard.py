@@ -57,11 +57,24 @@ def attempt(address: Any) -> None:
         lambda: attempt(OUTSIDE),
         lambda: socket.getaddrinfo("example.com", 443),
         lambda: socket.gethostbyname("example.com"),
+        lambda: socket.gethostbyaddr("192.0.2.1"),
+        lambda: socket.getnameinfo(("192.0.2.1", 443), 0),
+        lambda: socket.getaddrinfo("127.0.0.1%x.example.invalid", 80),
         lambda: sendto(OUTSIDE),
         lambda: asyncio.run(open_connection()),
         lambda: attempt6(("2001:db8::1", 443)),
     ],
-    ids=["connect", "getaddrinfo", "gethostbyname", "sendto", "asyncio", "ipv6"],
+    ids=[
+        "connect",
+        "getaddrinfo",
+        "gethostbyname",
+        "gethostbyaddr",
+        "getnameinfo",
+        "zone",
+        "sendto",
+        "asyncio",
+        "ipv6",
+    ],
 )
 def test_what_reaches_out_is_a_halt_in_the_replay_s_context(recorded: Path, reach: Any) -> None:
     with (

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +183,93 @@ class TestLeaving:
         program()
         tape.__exit__(None, None, None)
         assert plan("other") == "plan for other"
+
+    def test_a_thread_of_a_replay_never_runs_for_real_after_it(self, recorded: Path) -> None:
+        ran, go, done = [], threading.Event(), threading.Event()
+
+        @tracetape.boundary("order", kind="tool")
+        def order() -> None:
+            ran.append("for real")
+
+        def worker() -> None:
+            go.wait()
+            try:
+                order()
+            except BaseException:
+                pass
+            done.set()
+
+        with tracetape.replay(recorded):
+            program()
+            threading.Thread(target=worker).start()
+        go.set()
+        done.wait()
+        assert ran == []
+        order()
+        assert ran == ["for real"]
+
+    def test_the_guard_stays_shut_after_a_halt_that_a_live_call_swallowed(self, tmp_path: Path) -> None:
+        reached = []
+
+        @tracetape.boundary("live")
+        def live(step: str) -> None:
+            try:
+                inner(step)
+            except BaseException:
+                pass
+            with socket.socket() as client:
+                sys.audit("socket.connect", client, ("192.0.2.1", 443))
+            reached.append(step)
+
+        path = tmp_path / "run.jsonl"
+        with tracetape.record(path):
+            live("s")
+        assert reached == ["s"]
+        with pytest.raises(DivergenceError), tracetape.replay(path, live=["live"]):
+            live("other")
+        assert reached == ["s"]
+
+    def test_an_exception_that_takes_no_note_goes_through_as_it_is(self, recorded: Path) -> None:
+        import dataclasses
+
+        @dataclasses.dataclass(frozen=True)
+        class Frozen(Exception):
+            x: int
+
+        with pytest.raises(Frozen), tracetape.replay(recorded):
+            plan("g")
+            raise Frozen(1)
+
+    def test_a_signal_handler_may_call_a_boundary_at_any_moment(self, tmp_path: Path) -> None:
+        @tracetape.boundary("tick")
+        def tick() -> int:
+            return 1
+
+        @tracetape.boundary("work")
+        def work(n: int) -> int:
+            return n
+
+        path = record(
+            tmp_path / "run.jsonl", lambda: ([tick() for _ in range(50)], [work(n) for n in range(3_000)])
+        )
+        ticks: list[int] = []
+
+        def handler(number: int, frame: Any) -> None:
+            if len(ticks) < 50:
+                ticks.append(tick())
+
+        with tracetape.replay(path, tracetape.ReplayPlan().stub("tick")) as tape:
+            before = signal.signal(signal.SIGALRM, handler)
+            signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+            try:
+                for n in range(3_000):
+                    work(n)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, before)
+            while len(ticks) < 50:
+                ticks.append(tick())
+        assert len(tape.report.steps) == 3_050
 
 
 class TestPlan:
@@ -390,6 +480,30 @@ class TestAfterTheCut:
             assert tape.run(agent, True) is tracetape.ENDED
         assert b"EndOfRecording" not in run.path.read_bytes()
 
+    def test_a_live_call_inside_a_served_one_makes_no_cut_and_is_said_to_have_not_run(
+        self, tmp_path: Path
+    ) -> None:
+        path = record(tmp_path / "run.jsonl", lambda: (outer("s"), plan("g")))
+        with tracetape.replay(path, live=["inner"]) as tape:
+            outer("s")
+            plan("g")
+        assert tape.report.notes == ["inner never ran live: it was not called, or inside a call that was served"]
+        with pytest.raises(DivergenceError, match="before the cut"), tracetape.replay(path, live=["inner"]):
+            outer("s")
+            plan("other")
+
+    def test_what_a_served_call_did_in_bare_threads_is_not_missing(self, tmp_path: Path) -> None:
+        @tracetape.boundary("pooled")
+        def pooled(step: str) -> str:
+            with ThreadPoolExecutor(1) as pool:
+                return pool.submit(inner, step).result()
+
+        path = record(tmp_path / "run.jsonl", lambda: pooled("s"))
+        with tracetape.replay(path) as tape:
+            assert pooled("s") == "inner s"
+        assert tape.report.verdict == "same"
+        assert tape.report.notes == ["not called: inner@1, made by a thread of a served call"]
+
 
 class TestStrict:
     @pytest.mark.parametrize("listed", ["moved", "stubbed", "refused"])
@@ -464,6 +578,49 @@ class TestServing:
         path = record(tmp_path / "run.jsonl", program)
         with tracetape.replay(path):
             assert program() == (1, 2)
+
+    def test_a_stream_that_timed_out_times_out_again(self, tmp_path: Path) -> None:
+        @tracetape.boundary("stream", kind="llm")
+        async def stream() -> Any:
+            yield "token"
+            await asyncio.sleep(60)
+
+        async def main() -> list[str]:
+            got = []
+            try:
+                async with asyncio.timeout(0.05):
+                    async for token in stream():
+                        got.append(token)
+            except TimeoutError:
+                got.append("timeout")
+            return got
+
+        path = record(tmp_path / "run.jsonl", lambda: asyncio.run(main()))
+        with tracetape.replay(path):
+            assert asyncio.run(main()) == ["token", "timeout"]
+
+    def test_what_is_thrown_into_a_served_generator_leads_where_it_led(self, tmp_path: Path) -> None:
+        @tracetape.boundary("talk")
+        def talk() -> Any:
+            try:
+                yield 1
+            except KeyError:
+                yield "caught"
+
+        def program() -> Any:
+            stream = talk()
+            return next(stream), stream.throw(KeyError())
+
+        path = record(tmp_path / "run.jsonl", program)
+        with tracetape.replay(path):
+            assert program() == (1, "caught")
+
+    def test_a_loaded_recording_is_as_safe_from_its_program_as_its_file(self, recorded: Path) -> None:
+        before = recorded.read_bytes()
+        with tracetape.replay(tracetape.load(recorded)):
+            with tracetape.record(recorded, mode="w"):
+                program()
+        assert recorded.read_bytes() == before
 
     def test_a_field_added_since_is_served_with_its_default_and_told(self, tmp_path: Path) -> None:
         import dataclasses
