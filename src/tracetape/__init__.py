@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tracetape.model.span import Gap, SpanRecord
     from tracetape.recorder.session import record
     from tracetape.replayer.comparing import compare
-    from tracetape.replayer.session import ENDED, replay
+    from tracetape.replayer.session import ENDED, Tape, replay
     from tracetape.sources.loading import load, read_spans
 
 __version__ = "0.1.0"
@@ -35,6 +35,7 @@ __all__ = [
     "Recording",
     "ReplayPlan",
     "SpanRecord",
+    "Tape",
     "boundary",
     "checkpoint",
     "compare",
@@ -53,6 +54,7 @@ _HOMES = {
     "Recording": "tracetape.model.recording",
     "ReplayPlan": "tracetape.model.plan",
     "SpanRecord": "tracetape.model.span",
+    "Tape": "tracetape.replayer.tape",
     "boundary": "tracetape._boundary",
     "checkpoint": "tracetape._boundary",
     "compare": "tracetape.replayer.comparing",

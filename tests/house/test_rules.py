@@ -45,6 +45,7 @@ def test_the_public_names_are_these() -> None:
         "replay",
         "ReplayPlan",
         "SpanRecord",
+        "Tape",
     }
     for name in tracetape.__all__:
         assert getattr(tracetape, name) is not None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import shlex
+import shutil
 import sys
 import time
 from collections.abc import Iterable
@@ -81,8 +83,9 @@ def run_demo(into: Path | None) -> None:
     _head(
         console, 7, f"Yours to try, in {time.monotonic() - started:.1f} s: {folder} has {', '.join(_left(folder))}"
     )
-    console.print(f"tracetape replay {recording} --live place_order {agent_file}")
-    console.print(f"python -m pytest {folder}   (the incident as a test that stays; needs pytest)")
+    tracetape_command, python = _commands()
+    console.print(f"{tracetape_command} replay {recording} --live place_order {agent_file}")
+    console.print(f"{python} -m pytest {folder}   (the incident as a test that stays; needs pytest)")
 
 
 def _folder(into: Path | None) -> Path:
@@ -163,3 +166,12 @@ def _compare(console: Console, recording: Recording, report: Report) -> None:
         if step.mode == "live":
             console.print(f"{step.name} recorded: {recorded.result}")
             console.print(f"{step.name} replayed: {step.result}")
+
+
+def _commands() -> tuple[str, str]:
+    """How this reader calls tracetape and python: by name where the names lead here, else by path."""
+    if shutil.which("tracetape") and shutil.which("python") == sys.executable:
+        return "tracetape", "python"
+    path = Path(sys.executable)
+    python = shlex.quote(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
+    return f"{python} -m tracetape", python

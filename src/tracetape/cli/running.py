@@ -18,7 +18,8 @@ from tracetape import _sessions
 from tracetape.cli import plans, render, tracebacks
 from tracetape.cli.failing import DIVERGED, INTERRUPTED, WRONG_USE, fail
 from tracetape.cli.launch import Program
-from tracetape.errors import DivergenceError, RecordingEnded, RecordingError
+from tracetape.errors import DivergenceError, RecordingEnded, RecordingError, SourceError
+from tracetape.model.crossing import UNUSABLE
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.printing import escaped
 from tracetape.model.report import Divergence
@@ -135,6 +136,24 @@ def _say_recorded(run: Run, held: int) -> None:
                 "tracetape: no boundary was crossed: mark the functions to record with @tracetape.boundary",
                 err=True,
             )
+            return
+    _say_unusable(run)
+
+
+def _say_unusable(run: Run) -> None:
+    """After the incident it is too late to learn that a result could not be stored."""
+    try:
+        crossings = run.recording.crossings
+    except SourceError:
+        return  # `show` and `check` will say what is wrong with the file
+    unusable = [one.name for one in crossings if one.grade == UNUSABLE and one.outcome != "unfinished"]
+    if unusable:
+        names = escaped(", ".join(unusable[:3]) + (", …" if len(unusable) > 3 else ""))
+        click.echo(
+            f"tracetape: {len(unusable)} of {len(crossings)} calls cannot be served ({names}): "
+            f"tracetape check {run.path} says why",
+            err=True,
+        )
 
 
 def _size(path: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import orjson
 from tracetape.errors import UsageError
 from tracetape.model.report import Difference
 
-__all__ = ["IgnorePaths", "canonical", "differences", "key_of", "readable", "text_of"]
+__all__ = ["IgnorePaths", "canonical", "differences", "key_of", "match_key", "readable", "text_of"]
 
 Path = tuple[str | int, ...]
 
@@ -25,6 +26,7 @@ _UNSAID = {
     "namedtuple": _NEVER | {"state"},
 }
 _SHOWN = 200
+_KEY_LIMIT = 64
 
 
 def canonical(tree: Any) -> Any:
@@ -55,6 +57,12 @@ def canonical(tree: Any) -> Any:
 def key_of(tree: Any) -> bytes:
     """Two canonical trees are equal exactly when these bytes are."""
     return orjson.dumps(tree, option=orjson.OPT_SORT_KEYS)
+
+
+def match_key(tree: Any) -> bytes:
+    """`key_of`, or its SHA-256 where that is shorter: what a table of many calls is kept by."""
+    key = key_of(tree)
+    return key if len(key) <= _KEY_LIMIT else hashlib.sha256(key).digest()
 
 
 def text_of(tree: Any) -> str:

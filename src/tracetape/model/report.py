@@ -93,7 +93,8 @@ class Report:
     divergences:       empty when the verdict is `same`.
     network_attempts:  what the guard refused, `host:port` and how.
     loopback:          addresses on this machine that were reached.
-    notes:             what is listed and is no divergence (untouched, ended, …).
+    untouched:         recorded calls that nobody made, of names that nothing in this process is marked with.
+    notes:             what else is listed and is no divergence.
     ended:             where the program left the recording, or "".
     """
 
@@ -103,6 +104,7 @@ class Report:
     divergences: list[Divergence] = field(default_factory=list)
     network_attempts: list[str] = field(default_factory=list)
     loopback: list[str] = field(default_factory=list)
+    untouched: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ended: str = ""
 
@@ -138,6 +140,8 @@ class Report:
         n = len(self.divergences)
         parts.append(f"{n} divergence" + ("" if n == 1 else "s"))
         parts.append(f"model calls: {self.model_calls}")
+        if self.untouched:
+            parts.append(f"untouched: {len(self.untouched)}")
         if self.network_attempts:
             parts.append(f"connections refused: {len(self.network_attempts)}")
         diverged = " DIVERGED" if self.divergences else ""
@@ -158,6 +162,8 @@ class Report:
             lines.append(f"  refused: a connection to {address}")
         if self.loopback:
             lines.append(f"  reached on this machine: {', '.join(self.loopback)}")
+        if self.untouched:
+            lines.append(f"  untouched, for nothing here is marked so: {', '.join(self.untouched)}")
         lines += [f"  {note}" for note in self.notes]
         return escaped_lines("\n".join(lines))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracetape.codec.canonical import IgnorePaths, key_of
+from tracetape.codec.canonical import IgnorePaths, match_key
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
@@ -47,7 +47,7 @@ def _asked(crossing: Crossing, pairs: dict[Crossing, Crossing | None]) -> Asked:
     tree = tree_of(crossing.input)
     parent = crossing.parent
     under = pairs.get(parent) if parent is not None else None
-    return Asked(crossing.boundary, tree, key_of(tree), under, loose=parent is not None and under is None)
+    return Asked(crossing.boundary, tree, match_key(tree), under, loose=parent is not None and under is None)
 
 
 def _divergences(crossing: Crossing, match: Match) -> Iterator[Divergence]:

@@ -70,11 +70,11 @@ def find(table: StubTable, asked: Asked, unused: Callable[[Sequence[Stub]], Iter
     like = _nearest(iter(table.named(boundary)), asked.tree)
     if like is None:
         return _NOTHING_LIKE_IT
-    return Match("unrecorded", None, differences(like.tree, asked.tree) if like.tree is not None else (), like)
+    return Match("unrecorded", None, differences(like.tree, asked.tree) if like.key is not None else (), like)
 
 
 def _changed(stub: Stub, tree: Any) -> Match:
-    if stub.tree is None:
+    if stub.key is None:
         return Match("equal", stub)
     return Match("changed", stub, differences(stub.tree, tree))
 
@@ -86,7 +86,8 @@ def _nearest(stubs: Iterator[Stub], tree: Any) -> Stub | None:
     for looked, stub in enumerate(stubs):
         if looked >= LOOKED_AT:
             break
-        distance = 0 if stub.tree is None else len(differences(stub.tree, tree))
+        recorded = stub.tree
+        distance = 0 if recorded is None else len(differences(recorded, tree))
         if best is None or distance < best[0]:
             best = (distance, stub)
         if distance == 0:

@@ -13,6 +13,7 @@ __all__ = [
     "changed",
     "closed",
     "ended",
+    "exhausted",
     "function_failed",
     "inside_live",
     "internal",
@@ -20,12 +21,16 @@ __all__ = [
     "missing",
     "not_rebuilt",
     "not_stored",
+    "nothing_asked",
     "refused",
     "unrecorded",
 ]
 
 _SHOWN = 4
-_CAUSES = "usual causes: a time, an id or a counter among the inputs, or changed code before this call"
+_CAUSES = (
+    "usual causes: a time, an id or a counter among the inputs; changed code before this call; what a served "
+    "function changed in place (an argument, self), since only results are served"
+)
 
 
 def changed(name: str, boundary: str, changes: Sequence[Difference], after_cut: bool) -> str:
@@ -35,7 +40,7 @@ def changed(name: str, boundary: str, changes: Sequence[Difference], after_cut: 
         f"{name} was called with other inputs than recorded ({where})",
         *_listed(changes),
         _CAUSES,
-        f'to leave a value out: ignore=["{first}"], or record it with tracetape.effect("{boundary}-…", …)',
+        f'to leave a value out: ignore=["{first}"], or record it with tracetape.effect("…", …)',
         f'to accept it: live=["{name}"] runs the real function; '
         f"ReplayPlan().stub({_quoted(name)}) serves the recorded outcome",
     )
@@ -76,6 +81,23 @@ def missing(crossing: Crossing, *, first: bool) -> str:
         "usual causes: a cache (functools.lru_cache), a call made at import time, changed code before it; "
         "or the program ended early",
         "to accept it: make the cut earlier (live=[…] of a call before it), or record the run again",
+    )
+
+
+def nothing_asked(names: str) -> str:
+    return _lines(
+        "no boundary of the recording was called: nothing was replayed",
+        f"the recording has {names}; nothing in this process is marked so",
+        "usual causes: another program than the one that was recorded, or its @boundary marks are gone",
+    )
+
+
+def exhausted(name: str) -> str:
+    return _lines(
+        f"{name} was asked for more than it had given when it was recorded (its consumer had left it, or had "
+        "cancelled it)",
+        "usual causes: changed code that reads the stream further",
+        f'to accept it: live=["{name}"] runs the real function',
     )
 
 

@@ -15,9 +15,9 @@ import orjson
 from tracetape._crossing import BARE
 from tracetape._sessions import Frame, FrameScope, ReplaySession, current_frame, is_ambiguous
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import IgnorePaths, canonical, key_of
+from tracetape.codec.canonical import IgnorePaths, canonical, match_key
 from tracetape.codec.reader import Reader
-from tracetape.errors import ValueNotRebuilt
+from tracetape.errors import SourceError, ValueNotRebuilt
 from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
 from tracetape.model.crossing import Crossing
 from tracetape.model.payload import Payload
@@ -154,7 +154,7 @@ class Player:
         tree = self._tree(spec, inputs, given)
         inside = frame.step
         under = inside.recorded if inside is not None else None
-        asked = Asked(spec.name, tree, key_of(tree), under, loose=inside is not None)
+        asked = Asked(spec.name, tree, match_key(tree), under, loose=inside is not None)
         with self._lock:
             match = find(self._table, asked, self._unused)
             crossing = match.stub.crossing if match.stub else None
@@ -272,6 +272,8 @@ class Player:
             return Returned(None)
 
         def exhausted() -> NoReturn:
+            if not step.after_cut:
+                self.halt("unrecorded", step.name, messages.exhausted(step.name))
             self._end(step)
 
         def missing(path: str, type_name: str) -> NoReturn:
@@ -285,7 +287,7 @@ class Player:
                 self._end(step)
             else:
                 outcome = recorded_outcome(crossing, reader, exhausted)
-        except ValueNotRebuilt as error:
+        except (ValueNotRebuilt, SourceError) as error:
             step.mode = "halted"
             self.halt("unusable", step.name, messages.not_rebuilt(step.name, str(error)))
         step.notes = tuple(gap.text for gap in reader.gaps)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import IgnorePaths, canonical, key_of
+from tracetape.codec.canonical import IgnorePaths, canonical, match_key
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
@@ -19,17 +20,23 @@ __all__ = ["Stub", "StubTable"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stub:
-    """One crossing, ready to answer. `tree` is None where no input was recorded: it fits any call.
+    """One crossing, ready to answer. `key` is None where no input was recorded: it fits any call.
 
     position:   in start order, from 0.
     after_cut:  recorded after a crossing that the plan runs live or patches had ended.
+    compared:   gives the tree that its inputs are compared by.
     """
 
     crossing: Crossing
     position: int
     key: bytes | None
-    tree: Any
     after_cut: bool
+    compared: Callable[[Crossing], Any]
+
+    @property
+    def tree(self) -> Any:
+        """What its inputs are compared by, read when a difference is to be shown, and not kept."""
+        return self.compared(self.crossing)
 
 
 class StubTable:
@@ -137,10 +144,13 @@ def _is_after(one: Crossing, cuts: Sequence[Crossing], first_end: dict[str, list
 def _stub(
     crossing: Crossing, position: int, after: bool, ignore: IgnorePaths, key: Callable[..., Any] | None
 ) -> Stub:
+    compared = partial(_compared, ignore, key)
+    tree = compared(crossing)
+    return Stub(crossing, position, None if tree is None else match_key(tree), after, compared)
+
+
+def _compared(ignore: IgnorePaths, key: Callable[..., Any] | None, crossing: Crossing) -> Any:
     tree = tree_of(crossing.input)
     if tree is None:
-        return Stub(crossing, position, None, None, after)
-    if key is not None:
-        tree = canonical({"key": to_tree(key(**crossing.inputs))})
-    tree = ignore.prune(tree)
-    return Stub(crossing, position, key_of(tree), tree, after)
+        return None
+    return ignore.prune(tree if key is None else canonical({"key": to_tree(key(**crossing.inputs))}))

@@ -87,8 +87,8 @@ class Tape:
         if step is not None:
             return step
         called = [one.name for one in self.report.steps if one.boundary == boundary]
-        known = ", ".join(called) if called else "nothing" + nearest(boundary, self._called_names())
-        raise UsageError(f"{boundary}@{number} was not called in this replay; called was {known}")
+        known = f"; called was {', '.join(called)}" if called else nearest(boundary, self._called_names())
+        raise UsageError(f"{boundary}@{number} was not called in this replay{known}")
 
     def captured_result(self, boundary: str, number: int | str = 1) -> Any:
         """The result of a step; raises the step's error where it ended in one."""
@@ -103,6 +103,12 @@ class Tape:
         For a coroutine function: a coroutine of that. What follows in the test still runs, while in a bare
         block an end of the recording leaves the block.
         """
+        if not self.is_open:
+            raise UsageError(
+                "tape.run outside of its with block would run the real program: write\n"
+                "    with tracetape.replay(…) as tape:\n"
+                "        result = tape.run(agent, …)"
+            )
         self.runs_program = True
         try:
             result = function(*args, **kwargs)
@@ -206,13 +212,16 @@ class Tape:
                 self.report.notes.append(f"not called after the cut: {crossing.name}")
             else:
                 missing.append(crossing)
+        if not self.report.steps and self.recording.crossings and not missing:
+            names = ", ".join(self.recording.names)
+            self.report.divergences.append(Divergence("missing", "", messages.nothing_asked(names)))
         self.report.divergences += [
             Divergence("missing", one.name, messages.missing(one, first=one is missing[0])) for one in missing
         ]
         for name in self._never_live():
             self.report.notes.append(f"{name} never ran live: it was not called, or inside a call that was served")
         if untouched:
-            self.report.notes.append(f"untouched, for nothing here is marked so: {', '.join(untouched)}")
+            self.report.untouched += untouched
 
     def _tell_what_is_listed(self) -> None:
         """Under `strict`, whatever would only be listed is a divergence."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from tracetape.codec import OpaquePart, scan
 from tracetape.errors import FormatError
 from tracetape.model.call import PLAIN
 from tracetape.model.crossing import EXACT, GRADES, REBUILT, UNUSABLE, Crossing
-from tracetape.model.payload import Payload, digest_of
+from tracetape.model.payload import Payload, StoredText, digest_of
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.semconv import names
 
@@ -41,12 +41,12 @@ def read_crossing(span: SpanRecord) -> Crossing | None:
     where = f"span {span.span_id} {boundary}"
     grade = EXACT
     if given is None or not input_whole:
-        gaps.append(_lack("input", given is None, off, attributes, names.INPUT_SIZE, given, where))
+        gaps += _new(_lack("input", given is None, off, attributes, names.INPUT_SIZE, given, where), span.gaps)
         grade, given = REBUILT, None
     if outcome in ("returned", "raised", "streamed") and (output is None or not output_whole):
-        gaps.append(_lack("output", output is None, off, attributes, names.OUTPUT_SIZE, output, where))
+        gaps += _new(_lack("output", output is None, off, attributes, names.OUTPUT_SIZE, output, where), span.gaps)
         grade, output = UNUSABLE, None
-    if output is not None:
+    if output is not None and output.may_lack_parts:
         opaque = scan(output.text)
         gaps += [_opaque(part, where) for part in opaque]
         if opaque:
@@ -132,7 +132,13 @@ def _worse(one: str, other: str) -> str:
 
 def _payload(attributes: Mapping[str, Any], value: str, digest: str, size: str) -> tuple[Payload | None, bool]:
     """The payload, and whether its size and digest prove it whole (True where it says neither)."""
-    text = joined(attributes.get(value))
+    stored = attributes.get(value)
+    said_size, said_digest = _whole(attributes.get(size)), _text(attributes.get(digest))
+    if _is_held(stored):
+        held = cast("StoredText", stored)
+        whole = said_size in (None, held.size) and said_digest in (None, held.digest)
+        return Payload(held, held.digest, held.size), whole
+    text = joined(stored)
     if text is None:
         return None, False
     text = _unpieced(text, attributes.get(size))
@@ -141,9 +147,18 @@ def _payload(attributes: Mapping[str, Any], value: str, digest: str, size: str) 
     except UnicodeEncodeError:
         return None, False
     payload = Payload(text, digest_of(utf8), len(utf8))
-    said_size, said_digest = _whole(attributes.get(size)), _text(attributes.get(digest))
     whole = said_size in (None, payload.size) and said_digest in (None, payload.digest)
     return payload, whole
+
+
+def _is_held(value: Any) -> bool:
+    """Whether a reader has left it in its file."""
+    return not isinstance(value, (str, list, tuple)) and hasattr(value, "read") and hasattr(value, "digest")
+
+
+def _new(gap: Gap, known: Sequence[Gap]) -> list[Gap]:
+    """The reader of the file may have said it already."""
+    return [] if any(one.code == gap.code for one in known) else [gap]
 
 
 def _unpieced(text: str, size: Any) -> str:

@@ -9,14 +9,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from tracetape.errors import SourceError
 from tracetape.model.names import nearest
-from tracetape.sources.unpack import Budget, unpacked
+from tracetape.sources.detect import BOM
+from tracetape.sources.unpack import Budget, compressed, unpacked
 
 __all__ = ["Stream", "files_of", "opened"]
 
 _CHUNK = 2**20
+_MAGIC = 4
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*://")
 # What a recording writes beside its file while it runs: `<file>.open.<pid>`.
 _MARKS = re.compile(r"\.open\.\d+$")
@@ -27,11 +32,13 @@ class Stream:
     """One open file, unpacked.
 
     name: the path as given, for messages. budget: how much was read, and whether packed data was cut.
+    plain: it is not packed, so that a place in it is a place in the file.
     """
 
     name: str
     reader: io.BufferedReader[_Chunks]
     budget: Budget
+    plain: bool
 
 
 def files_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
@@ -78,9 +85,25 @@ def opened(path: Path) -> Iterator[Stream]:
         raise _unreadable(path, error) from None
     with file:
         budget = Budget(str(path))
+        plain = file.seekable() and not compressed(file.peek(_MAGIC)[:_MAGIC])
         chunks = unpacked(_chunks(file, path, budget), budget)
         with io.BufferedReader(_Chunks(chunks), _CHUNK) as reader:
-            yield Stream(str(path), reader, budget)
+            yield Stream(str(path), reader, budget, plain)
+
+
+def line_at(path: Path, place: tuple[int, int]) -> dict[str, Any] | None:
+    """The JSON object of a line that has been read before; None where it is not there any more.
+
+    place: where it begins, and how long it is, in bytes.
+    """
+    begin, size = place
+    try:
+        with path.open("rb") as file:
+            file.seek(begin)
+            found = orjson.loads(file.read(size).strip().removeprefix(BOM))
+    except (OSError, orjson.JSONDecodeError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _chunks(file: io.BufferedReader, path: Path, budget: Budget) -> Iterator[bytes]:

@@ -35,13 +35,16 @@ def read_text(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]:
     lines = _lines(reader, name)
     waiting = next(lines, None)
     while waiting is not None:
-        number, raw, line = waiting
+        number, raw, line, begin = waiting
         try:
             content = orjson.loads(line)
         except orjson.JSONDecodeError:
             pieces = list(_search(_repaired(line), name, number))
         else:
-            yield from _objects(content, f"{name}:{number}")
+            if type(content) is dict:
+                yield Record(content, f"{name}:{number}", (begin, len(raw)))
+            else:
+                yield from _objects(content, f"{name}:{number}")
             waiting = next(lines, None)
             continue
         whole = [piece for piece in pieces if isinstance(piece, Record) or piece.code != TRUNCATED]
@@ -59,9 +62,10 @@ def read_text(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]:
             return
 
 
-def _lines(reader: io.BufferedIOBase, name: str) -> Iterator[tuple[int, bytes, bytes]]:
-    """Each line that is not blank: its number, as it is, and without white space and byte order mark."""
-    number = 0
+def _lines(reader: io.BufferedIOBase, name: str) -> Iterator[tuple[int, bytes, bytes, int]]:
+    """Each line that is not blank: its number, as it is, without white space and byte order mark, and where
+    it begins."""
+    number = begin = 0
     while raw := reader.readline(LINE_LIMIT + 1):
         number += 1
         if len(raw) > LINE_LIMIT:
@@ -74,7 +78,8 @@ def _lines(reader: io.BufferedIOBase, name: str) -> Iterator[tuple[int, bytes, b
         if line.startswith(BOM):
             line = line.removeprefix(BOM).strip()
         if line:
-            yield number, raw, line
+            yield number, raw, line, begin
+        begin += len(raw)
 
 
 def _document(data: bytes, name: str, first: int) -> Iterator[Record | Gap]:

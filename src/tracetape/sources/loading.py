@@ -56,7 +56,7 @@ def load(
     if wanted is not None and traces == "all":
         raise UsageError('trace_id picks one trace and traces="all" takes every one: give only one of them')
     recording = assemble(
-        read_files(files_of(sources)),
+        read_files(files_of(sources), hold=True),
         source=", ".join(os.fspath(source) for source in sources),
         trace_id=wanted,
         everything=traces == "all",

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tracetape.errors import FormatError
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.detect import HEAD, TEXT, framing_of
-from tracetape.sources.fetch import Stream, opened
+from tracetape.sources.fetch import Stream, line_at, opened
 from tracetape.sources.formats import Format
 from tracetape.sources.formats.registry import FORMATS, format_of
 from tracetape.sources.formats.unread import WRONG_SIGNAL, unread_layout
 from tracetape.sources.framed_records import read_binary
+from tracetape.sources.holding import held
 from tracetape.sources.json_records import read_text
 from tracetape.sources.records import SKIPPED, TRUNCATED, Record
 
@@ -24,8 +25,10 @@ TRUNCATED_FILE = "TRUNCATED_FILE"
 _SKIPPED_SHOWN = 20
 
 
-def read_files(paths: Iterable[Path]) -> Iterator[SpanRecord | Gap]:
+def read_files(paths: Iterable[Path], *, hold: bool = False) -> Iterator[SpanRecord | Gap]:
     """Every span of every file, in the order of the files, with gaps for what was left out.
+
+    hold:  long attribute values stay in the file, where that is plain and of lines: see `holding`.
 
     Raises SourceError CANNOT_READ; FormatError as the formats do, and for a file of which nothing could
     be used: NOT_JSON, NOT_PROTOBUF, TRUNCATED_FILE, WRONG_SIGNAL or UNKNOWN_FORMAT. A file that is merely
@@ -33,10 +36,10 @@ def read_files(paths: Iterable[Path]) -> Iterator[SpanRecord | Gap]:
     """
     for path in paths:
         with opened(path) as stream:
-            yield from _read(stream)
+            yield from _read(stream, path if hold and stream.plain else None)
 
 
-def _read(stream: Stream) -> Iterator[SpanRecord | Gap]:
+def _read(stream: Stream, path: Path | None) -> Iterator[SpanRecord | Gap]:
     head = stream.reader.peek(HEAD)[:HEAD]
     if not head:
         if stream.budget.cut:
@@ -48,10 +51,11 @@ def _read(stream: Stream) -> Iterator[SpanRecord | Gap]:
     else:
         records = read_binary(framing, stream.reader, stream.budget)
     tally = _Tally(stream, framing)
-    yield from tally.watch(_spans(records, tally))
+    yield from tally.watch(_spans(records, tally, path))
 
 
-def _spans(records: Iterable[Record | Gap], tally: _Tally) -> Iterator[SpanRecord | Gap]:
+def _spans(records: Iterable[Record | Gap], tally: _Tally, path: Path | None) -> Iterator[SpanRecord | Gap]:
+    """`path`: the file in which long values may stay, or None."""
     likely: Format | None = None
     for record in records:
         if isinstance(record, Gap):
@@ -64,7 +68,22 @@ def _spans(records: Iterable[Record | Gap], tally: _Tally) -> Iterator[SpanRecor
             yield Gap(SKIPPED, f"is {layout}, not spans", record.where)
             continue
         tally.claimed += 1
-        yield from likely.read(record)
+        if path is None or record.place is None:
+            yield from likely.read(record)
+            continue
+        for item in likely.read(record):
+            yield item if isinstance(item, Gap) else held(item, _again(path, record.place, item.span_id, likely))
+
+
+def _again(path: Path, place: tuple[int, int], span_id: str, how: Format) -> Callable[[], SpanRecord | None]:
+    def again() -> SpanRecord | None:
+        content = line_at(path, place)
+        if content is None:
+            return None
+        found = (item for item in how.read(Record(content, str(path))) if isinstance(item, SpanRecord))
+        return next((span for span in found if span.span_id == span_id), None)
+
+    return again
 
 
 class _Tally:

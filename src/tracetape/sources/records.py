@@ -18,10 +18,13 @@ class Record:
     """One JSON object (a dict) or one protobuf message (bytes), of whatever format.
 
     where: file and line, or file and number of the record, for messages.
+    place: where its line begins in the unpacked file, and how long it is, in bytes; None for what is not a
+           line by itself.
     """
 
     content: dict[str, Any] | bytes
     where: str
+    place: tuple[int, int] | None = None
 
 
 def quoted(text: bytes) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tests.unit.replayer.recordings import crossing, recording
-from tracetape.codec.canonical import IgnorePaths, canonical, key_of
+from tracetape.codec.canonical import IgnorePaths, canonical, match_key
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
@@ -30,7 +30,7 @@ def ask(
 
     tree = canonical(inputs)
     table = StubTable(run, ReplayPlan(), IgnorePaths(()))
-    return find(table, Asked(boundary, tree, key_of(tree), under, loose), unused)
+    return find(table, Asked(boundary, tree, match_key(tree), under, loose), unused)
 
 
 def answer(match: Match) -> tuple[str, int | None]:

@@ -74,8 +74,9 @@ class TestLeaving:
             "\n"
             "DIVERGED: act@1 was called with other inputs than recorded (before the cut)\n"
             '  $.step: recorded "s", now "other"\n'
-            "  usual causes: a time, an id or a counter among the inputs, or changed code before this call\n"
-            '  to leave a value out: ignore=["$.step"], or record it with tracetape.effect("act-…", …)\n'
+            "  usual causes: a time, an id or a counter among the inputs; changed code before this call; what a "
+            "served function changed in place (an argument, self), since only results are served\n"
+            '  to leave a value out: ignore=["$.step"], or record it with tracetape.effect("…", …)\n'
             '  to accept it: live=["act@1"] runs the real function; ReplayPlan().stub("act", 1) serves the '
             "recorded outcome\n"
             "\n"
@@ -713,16 +714,46 @@ class TestServing:
         assert tape.report.verdict == "same"
 
     def test_a_recorded_name_that_nothing_here_marks_is_untouched_not_missing(self, tmp_path: Path) -> None:
-        path = record(tmp_path / "run.jsonl", lambda: tracetape.boundary("foreign-tool")(lambda: 1)())
+        def once() -> None:
+            tracetape.boundary("foreign-tool")(lambda: 1)()
+            plan("g")
+
+        path = record(tmp_path / "run.jsonl", once)
         tracetape._sessions._marked.discard("foreign-tool")
         with tracetape.replay(path) as tape:
-            pass
-        assert tape.report.notes == ["untouched, for nothing here is marked so: foreign-tool@1"]
-        with (
-            pytest.raises(DivergenceError, match="foreign-tool@1 is in the recording"),
-            tracetape.replay(path, strict=True),
-        ):
-            pass
+            plan("g")
+        assert tape.report.untouched == ["foreign-tool@1"]
+        assert "untouched: 1" in tape.report.first_line
+        with pytest.raises(DivergenceError, match="foreign-tool@1 is in the recording"):
+            with tracetape.replay(path, strict=True):
+                plan("g")
+
+    def test_a_replay_that_asked_for_nothing_replayed_nothing(self, tmp_path: Path) -> None:
+        path = record(tmp_path / "run.jsonl", lambda: tracetape.boundary("gone")(lambda: 1)())
+        tracetape._sessions._marked.discard("gone")
+        with pytest.raises(DivergenceError, match="no boundary of the recording was called"):
+            with tracetape.replay(path):
+                pass
+
+    def test_run_outside_of_its_block_is_refused_before_anything_real_runs(self, recorded: Path) -> None:
+        ran: list[int] = []
+        tape = tracetape.replay(recorded)
+        with pytest.raises(UsageError, match="would run the real program"):
+            tape.run(ran.append, 1)
+        assert ran == []
+
+    def test_reading_a_stream_further_than_recorded_diverges_before_the_cut(self, tmp_path: Path) -> None:
+        @tracetape.boundary("tokens")
+        def tokens() -> Any:
+            yield from "abc"
+
+        path = record(tmp_path / "run.jsonl", lambda: next(tokens()))
+        with tracetape.replay(path) as tape:
+            assert next(tokens()) == "a"
+        assert tape.report.verdict == "same"
+        with pytest.raises(DivergenceError, match="tokens@1 was asked for more than it had given"):
+            with tracetape.replay(path):
+                list(tokens())
 
     def test_an_opaque_result_is_refused_by_name_before_the_run(self, tmp_path: Path) -> None:
         @tracetape.boundary("connect")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
-import broker_agent
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # so that it runs from any folder
+
+import broker_agent
 
 
 @pytest.mark.tracetape("incident.otlp.jsonl", live=["place_order"])
