@@ -14,7 +14,9 @@ import pytest
 CORE = {
     "tracetape",
     "click",
+    "deprecated",  # opentelemetry before 1.35
     "google",  # protobuf
+    "importlib_metadata",  # opentelemetry before 1.40
     "markdown_it",  # rich
     "mdurl",  # rich
     "opentelemetry",
@@ -23,6 +25,7 @@ CORE = {
     "rich",
     "typing_extensions",  # opentelemetry
     "wrapt",
+    "zipp",  # importlib_metadata
     "zstandard",
 }
 REFUSED = set(packages_distributions()) - CORE

@@ -62,6 +62,10 @@ class Commands(click.Group):
 
 def _sentence(error: click.ClickException) -> str:
     text = " ".join(error.format_message().split())
+    if isinstance(error, click.NoSuchOption):
+        # click has changed its words for this
+        text = f"No such option {error.option_name!r}" + nearest(error.option_name, error.possibilities or ())
+        text = text.removesuffix("; there are none")
     context = getattr(error, "ctx", None)
     end = "" if text.endswith(("?", ".")) else "."
     return f"{text}{end} See {context.command_path} --help" if context is not None else text
