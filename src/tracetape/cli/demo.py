@@ -170,8 +170,9 @@ def _compare(console: Console, recording: Recording, report: Report) -> None:
 
 def _commands() -> tuple[str, str]:
     """How this reader calls tracetape and python: by name where the names lead here, else by path."""
-    if shutil.which("tracetape") and shutil.which("python") == sys.executable:
-        return "tracetape", "python"
     path = Path(sys.executable)
+    found = [shutil.which(name) for name in ("tracetape", "python")]
+    if all(one is not None and Path(one).parent == path.parent for one in found):
+        return "tracetape", "python"
     python = shlex.quote(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
     return f"{python} -m tracetape", python
