@@ -51,7 +51,8 @@ def _read(stream: Stream, path: Path | None) -> Iterator[SpanRecord | Gap]:
     else:
         records = read_binary(framing, stream.reader, stream.budget)
     tally = _Tally(stream, framing)
-    yield from tally.watch(_spans(records, tally, path))
+    # What is cut out of frames stands at no place of the file.
+    yield from tally.watch(_spans(records, tally, path if framing == TEXT else None))
 
 
 def _spans(records: Iterable[Record | Gap], tally: _Tally, path: Path | None) -> Iterator[SpanRecord | Gap]:
