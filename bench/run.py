@@ -3,9 +3,9 @@
     python bench/run.py [--quick] [--json]
 
 Each floor is assembled from the cheapest known parts with the same promises: nothing but the wrapper where
-nothing is open; JSON, SHA-256, one line and one write where a call is recorded; JSON and a look-up where one
-is served. Medians of short samples: between two preemptions of a shared machine, most samples fall.
-Compare ratios between machines, not microseconds.
+nothing is open; JSON, SHA-256, one line and one write where a call is recorded, two of each where it is also
+noted as it begins; JSON and a look-up where one is served. Medians of short samples: between two preemptions
+of a shared machine, most samples fall. Compare ratios between machines, not microseconds.
 """
 
 from __future__ import annotations
@@ -115,8 +115,10 @@ def off(repeat: int) -> Row:
     )
 
 
-def recorded(name: str, value: Any, folder: Path, repeat: int) -> Row:
+def recorded(name: str, value: Any, folder: Path, repeat: int, *, marks: bool) -> Row:
     descriptor = os.open(folder / f"floor-{name}", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    how = "with" if marks else "without"
+    lines = "two lines, two writes" if marks else "one line, one write"
 
     def least() -> None:
         texts = [orjson.dumps({"value": value}), orjson.dumps(value)]
@@ -132,12 +134,15 @@ def recorded(name: str, value: Any, folder: Path, repeat: int) -> Row:
             "attributes": attributes,
             "digests": digests,
         }
+        if marks:
+            begun = span | {"attributes": attributes[:1], "digests": digests[:1]}
+            os.write(descriptor, orjson.dumps(begun) + b"\n")
         os.write(descriptor, orjson.dumps(span) + b"\n")
 
-    with tracetape.record(folder / f"{name}.jsonl"):
+    with tracetape.record(folder / f"{name} {how}.jsonl", marks=marks):
         found = row(
-            f"recorded into the file, {name}",
-            "JSON ×2, SHA-256 ×2, one line, one write",
+            f"recorded {how} marks, {name}",
+            f"JSON ×2, SHA-256 ×2, {lines}",
             lambda: marked(value),
             least,
             repeat,
@@ -207,8 +212,10 @@ def rows(repeat: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         yield off(repeat)
-        yield recorded("small", SMALL, folder, repeat)
-        yield recorded("4 + 4 KB", CHAT, folder, repeat)
+        yield recorded("small", SMALL, folder, repeat, marks=True)
+        yield recorded("small", SMALL, folder, repeat, marks=False)
+        yield recorded("4 + 4 KB", CHAT, folder, repeat, marks=True)
+        yield recorded("4 + 4 KB", CHAT, folder, repeat, marks=False)
         yield replayed("small", SMALL, folder, repeat)
         yield replayed("4 KB", CHAT, folder, repeat)
         yield loaded(folder, repeat)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tracetape._boundary import boundary, checkpoint, effect
+    from tracetape._propagation import propagate
     from tracetape.model.crossing import Crossing
     from tracetape.model.plan import ReplayPlan
     from tracetape.model.recording import Recording
@@ -41,6 +42,7 @@ __all__ = [
     "compare",
     "effect",
     "load",
+    "propagate",
     "read_spans",
     "record",
     "replay",
@@ -60,6 +62,7 @@ _HOMES = {
     "compare": "tracetape.replayer.comparing",
     "effect": "tracetape._boundary",
     "load": "tracetape.sources.loading",
+    "propagate": "tracetape._propagation",
     "read_spans": "tracetape.sources.loading",
     "record": "tracetape.recorder.session",
     "replay": "tracetape.replayer.session",

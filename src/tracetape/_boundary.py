@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
-from tracetape import _sessions
+from tracetape import _processes, _sessions
 from tracetape._crossing import (
     BARE,
     cross_async_generator,
@@ -16,11 +16,12 @@ from tracetape._crossing import (
     cross_generator,
 )
 from tracetape._wrapping import wrap
+from tracetape.codec import storable
 from tracetape.config import Settings, settings
 from tracetape.errors import UsageError
 from tracetape.model.call import BoundarySpec, Call, Mode
 from tracetape.model.names import nearest
-from tracetape.recorder import host
+from tracetape.recorder import host, joining
 from tracetape.recorder.mode import Recorder
 from tracetape.recorder.session import Run
 from tracetape.semconv.names import KINDS
@@ -143,7 +144,7 @@ def effect(name: str, function: Callable[[], T]) -> T:
     mode = _mode()
     if mode is None:
         return function()
-    value: T = cross_function(mode, Call(spec, {}, function))
+    value: T = cross_function(mode, Call(spec, {}, function, storable=storable))
     return value
 
 
@@ -171,19 +172,29 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
         # The "instance" of a builtin is its module (wrapt before 2).
         bound = instance is not None and not inspect.ismodule(instance)
         arguments = names.of(args, kwargs, bound=bound)
-        made = driver(mode, Call(spec, arguments, functools.partial(wrapped, *args, **kwargs)))
+        invoke: Callable[[], Any] = functools.partial(wrapped, *args, **kwargs)
+        if arguments is None:
+            # The signature was not true, or else the call raises TypeError: at once, as without us.
+            arguments = {"args": args, "kwargs": kwargs}
+            if driver is not cross_function:
+                source = invoke()
+                invoke = lambda: source  # noqa: E731
+        made = driver(mode, Call(spec, arguments, invoke, storable=storable))
         if driver is not cross_function:
             # The names of the coroutine or generator, which tasks and warnings show.
             made.__name__, made.__qualname__ = target_name, target_qualname
         return made
 
-    return wrap(function, cross)
+    return wrap(function, cross, lambda plain: (_mark, (plain, spec)))
 
 
 def _mode() -> Mode | None:
     """What runs a call made here; None where nobody listens."""
     if _sessions.idle():
         return Recorder(BARE, (), settings()) if host.present() else None
+    if not _sessions.has_looked():
+        _join()
+        return _mode()
     replay = _sessions.replay()
     runs = tuple(run for run in _sessions.recordings() if isinstance(run, Run))
     if replay is None:
@@ -191,6 +202,17 @@ def _mode() -> Mode | None:
     if runs or (replay.emits and host.present()):
         return Recorder(replay.mode, runs, _settings(runs))
     return replay.mode
+
+
+def _join() -> None:
+    """Once in a process, at its first call: it may have been started inside a session of another one."""
+    word = _processes.inherited()
+    if word is not None and word.kind == "replay":
+        from tracetape.replayer.elsewhere import Elsewhere
+
+        _sessions.join(replay=Elsewhere(word))
+    else:
+        joining.join(word)
 
 
 def _settings(runs: tuple[Run, ...]) -> Settings:
@@ -220,16 +242,15 @@ class _Names:
         self._rest = None if static or self._whole is None else _without_first(self._whole)
         self._method = self._rest is not None and _looks_like_a_method(target, self._whole)
 
-    def of(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, bound: bool) -> Mapping[str, Any]:
-        """By name; as `args` and `kwargs` where the signature does not tell (the call itself then raises
-        its own TypeError, or the signature was not true)."""
+    def of(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, bound: bool) -> Mapping[str, Any] | None:
+        """By name; as `args` and `kwargs` where there is no signature, None where it does not fit the call."""
         signature = self._rest if bound and self._rest is not None else self._whole
         if signature is None:
             return {"args": args, "kwargs": kwargs}
         try:
             filled = signature.bind(*args, **kwargs)
         except TypeError:
-            return {"args": args, "kwargs": kwargs}
+            return None
         filled.apply_defaults()
         arguments = filled.arguments
         if self._method and not bound:

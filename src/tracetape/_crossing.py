@@ -13,15 +13,17 @@ answered the call itself. Modes compose by `yield from inner.cross(call)`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
-from typing import Any, NoReturn
+from typing import Any
 
-from tracetape._running import BARE, Running, begin
+from tracetape._delivering import adeliver, adeliver_stream, deliver, deliver_stream
+from tracetape._iterators import is_iterator, watched
+from tracetape._running import BARE, UNWATCHED, Handed, Running, begin, is_cancellation, settled
 from tracetape.model.call import (
     ASYNC_GENERATOR,
     AWAITABLE,
+    GENERATOR,
     PLAIN,
     Call,
     Cancelled,
@@ -40,12 +42,15 @@ __all__ = [
     "cross_generator",
 ]
 
+_COMPLETE: Any = object()
+_THROWN_AWAY = Cancelled()
+
 
 def cross_function(mode: Mode, call: Call) -> Any:
-    """Run a plain function. A coroutine or generator that it returns is handed on, watched."""
+    """Run a plain function. A coroutine, generator or iterator that it returns is handed on, watched."""
     begun = begin(mode, call)
     if not isinstance(begun, Running):
-        return _deliver(begun)
+        return deliver(begun, call.spec.name)
     try:
         value = begun.step(call.invoke)
     except BaseException as error:
@@ -53,215 +58,171 @@ def cross_function(mode: Mode, call: Call) -> Any:
         if isinstance(decided, Raised) and decided.error is error:
             del decided  # this frame is in the error's traceback: a cycle would keep the program's locals alive
             raise
-        return _deliver(decided)
-    # By `type`: isinstance would ask a lazy proxy for its class, and so load what it stands for.
-    kind = type(value)
-    if kind is CoroutineType:
-        return _finish_coroutine(begun, value, AWAITABLE)
-    if kind is GeneratorType:
-        return _drive_generator(begun, value)
-    if kind is AsyncGeneratorType:
-        return _drive_async_generator(lambda: begun, value)
+        return deliver(decided, call.spec.name)
+    if type(value) is CoroutineType:
+        handed = Handed(begun, Cancelled(shape=AWAITABLE), value)
+        return handed.hand(_finish_coroutine(handed, value, AWAITABLE))
+    going_on = _handed_out(begun, value, "")
+    if going_on is not _COMPLETE:
+        return going_on
     decided = begun.end(Returned(value))
-    return decided.value if isinstance(decided, Returned) and decided.shape == PLAIN else _deliver(decided)
+    if isinstance(decided, Returned) and decided.shape == PLAIN:
+        return decided.value
+    return deliver(decided, call.spec.name)
 
 
 async def cross_coroutine(mode: Mode, call: Call) -> Any:
     """Run a coroutine function."""
     begun = begin(mode, call)
     if isinstance(begun, Running):
+        call.given_up = _THROWN_AWAY
         return await _finish_coroutine(begun, begun.step(call.invoke), PLAIN)
-    return await _adeliver(begun)
+    return await adeliver(begun, call.spec.name)
 
 
 def cross_generator(mode: Mode, call: Call) -> Generator[Any, Any, Any]:
     """Run a generator function. Nothing happens before the first `next`, as without us."""
-    begun = begin(mode, call)
-    if isinstance(begun, Running):
-        return (yield from _drive_generator(begun, begun.step(call.invoke)))
-    return (yield from _serve(begun))
+    return _drive_generator(lambda: begin(mode, call), None, GENERATOR)
 
 
 def cross_async_generator(mode: Mode, call: Call) -> AsyncGenerator[Any, Any]:
     """Run an async generator function. Nothing happens before the first `anext`, as without us."""
-    return _drive_async_generator(lambda: begin(mode, call), None)
+    return _drive_async_generator(lambda: begin(mode, call), None, ASYNC_GENERATOR)
+
+
+def _handed_out(begun: Running, value: Any, prefix: str) -> Any:
+    """`value` watched, if it is a stream: the crossing goes on with it. Else _COMPLETE.
+
+    By `type`: isinstance would ask a lazy proxy for its class, and so load what it stands for.
+    """
+    kind = type(value)
+    if kind is dict or kind is str or value is None or kind is list:
+        return _COMPLETE
+    if kind is GeneratorType:
+        shape = prefix + GENERATOR
+        handed = Handed(begun, Streamed(end="abandoned", shape=shape), value)
+        return handed.hand(_drive_generator(lambda: handed, value, shape))
+    if kind is AsyncGeneratorType:
+        shape = prefix + ASYNC_GENERATOR
+        handed = Handed(begun, Streamed(end="abandoned", shape=shape), value)
+        return handed.hand(_drive_async_generator(lambda: handed, value, shape))
+    call = begun.call
+    # Where `output=` says what is recorded, the object is the program's alone.
+    if is_iterator(kind) and call.spec.output is None and not call.storable(kind):
+        return watched(begun, value, prefix)
+    return _COMPLETE
 
 
 async def _finish_coroutine(begun: Running, coroutine: Coroutine[Any, Any, Any], shape: str) -> Any:
     try:
         value = await begun.astep(coroutine)
     except BaseException as error:
-        outcome = Cancelled(error, shape) if _is_cancellation(error) else Raised(error, shape)
+        outcome = Cancelled(error, shape) if is_cancellation(error) else Raised(error, shape)
         decided = begun.end(outcome)
         if decided is outcome:
             del decided, outcome  # see cross_function
             raise
-        return await _adeliver(decided)
+        return await adeliver(decided, begun.call.spec.name)
+    going_on = _handed_out(begun, value, "" if shape == PLAIN else f"{AWAITABLE}_")
+    if going_on is not _COMPLETE:
+        if isinstance(begun, Handed):
+            begun.over = True  # what it ended in goes on instead
+        return going_on
     returned = Returned(value, shape)
     decided = begun.end(returned)
-    return value if decided is returned else await _adeliver(decided)
+    return value if decided is returned else await adeliver(decided, begun.call.spec.name)
 
 
-def _drive_generator(begun: Running, source: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    resume: Callable[[Any], Any] = source.send
+def _drive_generator(
+    begin: Callable[[], Running | Outcome], source: Generator[Any, Any, Any] | None, shape: str
+) -> Generator[Any, Any, Any]:
+    begun = begin()
+    if not isinstance(begun, Running):
+        source = deliver_stream(begun)
+        begun = UNWATCHED
+    if source is None:
+        begun.call.given_up = Streamed(end="abandoned", shape=shape)
+        source = begun.step(begun.call.invoke)
+    resume: Callable[[Any], Any] | None = source.send
     argument: Any = None
     while True:
+        leaving = isinstance(argument, GeneratorExit)
         try:
-            item = begun.step(resume, argument)
+            item = begun.step(resume, argument)  # type: ignore[arg-type]
         except StopIteration as stop:
-            begun.end(Streamed(value=stop.value))
+            begun.end(Streamed(end="abandoned" if leaving else "finished", value=stop.value, shape=shape))
             return stop.value
         except BaseException as error:
-            begun.end(Streamed(end="raised", error=error))
+            if leaving and isinstance(error, GeneratorExit):
+                begun.end(Streamed(end="abandoned", shape=shape))
+            else:
+                begun.end(Streamed(end="raised", error=error, shape=shape))
             raise
+        finally:
+            resume = argument = None  # see cross_function
         begun.watch(item)
         try:
             argument, resume = (yield item), source.send
-        except GeneratorExit:
-            try:
-                begun.step(source.close)
-            except BaseException as error:
-                begun.end(Streamed(end="raised", error=error))
+        except GeneratorExit as leave:
+            if isinstance(begun, Handed) and begun.is_shared():
+                begun.end(Streamed(end="abandoned", shape=shape))
                 raise
-            begun.end(Streamed(end="abandoned"))
-            raise
+            # Thrown in as it came: what the generator makes of it (an item, a value) is seen as without us.
+            argument, resume = leave, source.throw
         except BaseException as thrown:
             argument, resume = thrown, source.throw
 
 
 async def _drive_async_generator(
-    begin: Callable[[], Running | Outcome], source: AsyncGenerator[Any, Any] | None
+    begin: Callable[[], Running | Outcome], source: AsyncGenerator[Any, Any] | None, shape: str
 ) -> AsyncGenerator[Any, Any]:
     begun = begin()
     if not isinstance(begun, Running):
-        for item in _items(begun):
-            try:
-                yield item
-            except GeneratorExit:
-                raise
-            except BaseException:
-                continue  # what was thrown in when it was recorded led to the next item, or to the end below
-        if isinstance(begun, Streamed):
-            await _wait_to_be_cancelled(begun)
-        _end_stream(begun)
-        return
-    source = begun.step(begun.call.invoke) if source is None else source
-    resume: Callable[[Any], Awaitable[Any]] = source.asend
+        source = adeliver_stream(begun)
+        begun = UNWATCHED
+    if source is None:
+        begun.call.given_up = Streamed(end="abandoned", shape=shape)
+        source = begun.step(begun.call.invoke)
+    resume: Callable[[Any], Awaitable[Any]] | None = source.asend
     argument: Any = None
     while True:
+        leaving = isinstance(argument, GeneratorExit)
+        cancelled = argument is not None and is_cancellation(argument)
+        left: GeneratorExit | None = None
         try:
-            item = await begun.astep(resume(argument))
+            if leaving:
+                item, left = await begun.astep(settled(resume(argument)))  # type: ignore[misc]
+            else:
+                item = await begun.astep(resume(argument))  # type: ignore[misc]
         except StopAsyncIteration:
-            begun.end(Streamed(shape=ASYNC_GENERATOR))
+            begun.end(Streamed(end="abandoned" if leaving else "finished", shape=shape))
             return
         except GeneratorExit:
-            begun.end(Streamed(end="abandoned", shape=ASYNC_GENERATOR))
+            begun.end(Streamed(end="abandoned", shape=shape))
             raise
         except BaseException as error:
-            begun.end(Streamed(end="raised", error=error, shape=ASYNC_GENERATOR))
+            if cancelled and is_cancellation(error):
+                # Its consumer was not waiting for it: a loop that ends cancels the closing of its generators.
+                begun.end(Streamed(end="abandoned", shape=shape))
+            else:
+                begun.end(Streamed(end="raised", error=error, shape=shape))
             raise
+        finally:
+            resume = argument = None  # see cross_function
+        if left is not None:
+            begun.end(Streamed(end="abandoned", shape=shape))
+            try:
+                raise left
+            finally:
+                left = None
         begun.watch(item)
         try:
             argument, resume = (yield item), source.asend
-        except GeneratorExit:
-            try:
-                await begun.astep(source.aclose())
-            except GeneratorExit:
-                begun.end(Streamed(end="abandoned", shape=ASYNC_GENERATOR))
+        except GeneratorExit as leave:
+            # One that was collected together with ours has been closed by itself.
+            if getattr(source, "ag_frame", True) is None or (isinstance(begun, Handed) and begun.is_shared()):
+                begun.end(Streamed(end="abandoned", shape=shape))
                 raise
-            except BaseException as error:
-                begun.end(Streamed(end="raised", error=error, shape=ASYNC_GENERATOR))
-                raise
-            begun.end(Streamed(end="abandoned", shape=ASYNC_GENERATOR))
-            raise
+            argument, resume = leave, source.athrow
         except BaseException as thrown:
             argument, resume = thrown, source.athrow
-
-
-def _deliver(outcome: Outcome) -> Any:
-    """Give a plain function's caller what was decided, in the shape that the function gives it."""
-    if isinstance(outcome, Streamed):
-        return _serve_either(outcome)
-    if outcome.shape == AWAITABLE:
-        return _adeliver(outcome)
-    if isinstance(outcome, Returned):
-        return outcome.value
-    if isinstance(outcome, Raised):
-        raise outcome.error
-    _exhaust(outcome)
-
-
-async def _adeliver(outcome: Outcome) -> Any:
-    if isinstance(outcome, Returned):
-        return outcome.value
-    if isinstance(outcome, Raised):
-        raise outcome.error
-    if isinstance(outcome, Streamed):
-        return _serve_either(outcome)
-    await _wait_to_be_cancelled(outcome)
-    _exhaust(outcome)
-
-
-async def _wait_to_be_cancelled(outcome: Cancelled | Streamed) -> None:
-    """Raising CancelledError by ourselves would break wait_for and timeout(), which count the cancellations
-    that they asked for: so wait for the caller's own."""
-    if outcome.patience:
-        import asyncio
-
-        await asyncio.sleep(outcome.patience)
-        _exhaust(outcome)
-
-
-def _serve_either(outcome: Streamed) -> Any:
-    if outcome.shape == ASYNC_GENERATOR:
-        return _drive_async_generator(lambda: outcome, None)
-    return _serve(outcome)
-
-
-def _serve(outcome: Outcome) -> Generator[Any, Any, Any]:
-    for item in _items(outcome):
-        try:
-            yield item
-        except GeneratorExit:
-            raise
-        except BaseException:
-            continue  # what was thrown in when it was recorded led to the next item, or to the end below
-    return _end_stream(outcome)
-
-
-def _items(outcome: Outcome) -> tuple[Any, ...]:
-    if isinstance(outcome, Raised):
-        raise outcome.error
-    if not isinstance(outcome, Streamed):
-        raise TypeError(f"a stream is needed here, and the recording has: {type(outcome).__name__.lower()}")
-    return outcome.items
-
-
-def _end_stream(outcome: Outcome) -> Any:
-    if not isinstance(outcome, Streamed):
-        return None
-    if outcome.error is not None:
-        raise outcome.error
-    if outcome.end == "abandoned":
-        _exhaust(outcome)
-    return outcome.value
-
-
-def _exhaust(outcome: Streamed | Cancelled) -> NoReturn:
-    if outcome.exhausted is not None:
-        outcome.exhausted()
-    if isinstance(outcome, Cancelled) and outcome.error is not None:
-        raise outcome.error
-    raise RuntimeError(f"a recorded {type(outcome).__name__.lower()} call has nothing more to give")
-
-
-def _is_cancellation(error: BaseException) -> bool:
-    """asyncio's and trio's, without importing either; a coroutine thrown away counts too."""
-    if isinstance(error, GeneratorExit):
-        return True
-    for module, name in (("asyncio", "CancelledError"), ("trio", "Cancelled")):
-        loaded = sys.modules.get(module)
-        cls = getattr(loaded, name, None)
-        if isinstance(cls, type) and isinstance(error, cls):
-            return True
-    return False

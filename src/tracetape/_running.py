@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import inspect
+import sys
+import types
+import weakref
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
-from tracetape.model.call import Call, Flow, Invoke, Mode, Outcome
+from tracetape.model.call import BoundarySpec, Call, Flow, Invoke, Mode, Outcome
 
-__all__ = ["BARE", "Running", "begin"]
+__all__ = ["BARE", "UNWATCHED", "Handed", "Running", "begin", "is_cancellation", "settled"]
 
 
 class _Bare:
@@ -38,8 +42,9 @@ class Running:
         try:
             self.flow.send(outcome)
         except StopIteration as stop:
-            decided: Outcome = stop.value
-            return decided
+            # None: the collector closed the flow, for it took the stream and all that hangs on it.
+            decided: Outcome | None = stop.value
+            return outcome if decided is None else decided
         except Exception:
             if self.mode.fails == "closed":
                 raise
@@ -60,6 +65,8 @@ class Running:
         try:
             return function(*arguments)
         finally:
+            # This frame will be in the traceback of an exception that is thrown in: a cycle would keep it alive.
+            del function, arguments
             self.detach(tokens)
 
     async def astep(self, awaitable: Awaitable[Any]) -> Any:
@@ -73,12 +80,97 @@ class Running:
         except BaseException:
             self.detach(tokens)
             raise
+        finally:
+            del awaitable  # see step
         self.detach(tokens)
         return value
 
     def watch(self, item: Any) -> None:
         for watcher in self.call.watchers:
             watcher(item)
+
+
+UNWATCHED = Running(BARE, Call(BoundarySpec(name=""), {}, lambda: None), None)
+"""What a served stream runs through: nobody is told of it."""
+
+
+class Handed(Running):
+    """A crossing that goes on in what the function handed out: a generator, a coroutine, a stream. It ends
+    once, at the latest when nobody holds that any more: as `given_up`. `source` is what the function returned.
+    """
+
+    __slots__ = ("handed", "over", "source")
+
+    def __init__(self, begun: Running, given_up: Outcome, source: Any) -> None:
+        super().__init__(begun.mode, begun.call, begun.flow)
+        self.call.given_up = given_up
+        self.source, self.over = source, False
+        self.handed: weakref.ref[Any] | None = None
+
+    def hand(self, made: Any) -> Any:
+        """`made` goes to the caller in place of the source, under its name."""
+        made.__name__, made.__qualname__ = self.source.__name__, self.source.__qualname__
+        self.handed = weakref.ref(made)
+        return made
+
+    def is_shared(self, ours: int = 3) -> bool:
+        """Our stand-in was collected, while the program still holds the source, and may go on with it: without
+        us that would have closed nothing.
+
+        ours:  how many references there are without the program's: this object's, the driver's, getrefcount's.
+        """
+        collected = self.handed is not None and self.handed() is None
+        return collected and sys.getrefcount(self.source) > ours
+
+    def end(self, outcome: Outcome) -> Outcome:
+        if self.over:
+            return outcome
+        self.over = True
+        return super().end(outcome)
+
+    def __del__(self) -> None:
+        if self.over:
+            return
+        try:
+            source = self.source
+            if (
+                type(source) is types.CoroutineType
+                and inspect.getcoroutinestate(source) == "CORO_CREATED"
+                and not self.is_shared(ours=4)
+            ):
+                # The interpreter warned of ours already, which nobody awaited.
+                source.close()
+            if self.call.given_up is not None:
+                self.end(self.call.given_up)
+        except BaseException:
+            # The collector has nobody to raise to. Whoever halts has noted that he did.
+            pass
+
+
+@types.coroutine
+def settled(step: Awaitable[Any]) -> Generator[Any, Any, tuple[Any, GeneratorExit | None]]:
+    """Await a step of an async generator → its value, or the GeneratorExit that came out of it.
+
+    One that is thrown in from outside, because the loop throws the whole coroutine away, goes through: only
+    then are the scopes of the step attached in a context that is not this one any more.
+    """
+    awaiting: Any = step.__await__()
+    resume, argument = awaiting.send, None
+    while True:
+        try:
+            waited = resume(argument)
+        except StopIteration as done:
+            return done.value, None
+        except GeneratorExit as leaving:
+            del step, awaiting, resume, argument  # see Running.step
+            return None, leaving
+        try:
+            argument, resume = (yield waited), awaiting.send
+        except GeneratorExit:
+            awaiting.close()
+            raise
+        except BaseException as thrown:
+            argument, resume = thrown, awaiting.throw
 
 
 def begin(mode: Mode, call: Call) -> Running | Outcome:
@@ -94,3 +186,15 @@ def begin(mode: Mode, call: Call) -> Running | Outcome:
             raise
         return Running(mode, call, None)
     return Running(mode, call, flow)
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """asyncio's and trio's, without importing either; a coroutine thrown away counts too."""
+    if isinstance(error, GeneratorExit):
+        return True
+    for module, name in (("asyncio", "CancelledError"), ("trio", "Cancelled")):
+        loaded = sys.modules.get(module)
+        cls = getattr(loaded, name, None)
+        if isinstance(cls, type) and isinstance(error, cls):
+            return True
+    return False

@@ -7,6 +7,7 @@ fixtures and dependencies enter in one context and leave in another.
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Collection
@@ -16,6 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from tracetape import _processes, _starting
+from tracetape._processes import OpenRun, Word
 from tracetape.model.call import Mode
 from tracetape.model.report import Step
 
@@ -27,8 +30,10 @@ __all__ = [
     "ReplaySession",
     "close",
     "current_frame",
+    "has_looked",
     "idle",
     "is_ambiguous",
+    "join",
     "leave_behind",
     "mark",
     "marked",
@@ -36,6 +41,7 @@ __all__ = [
     "open_replay",
     "opened_recordings",
     "recordings",
+    "recordings_around",
     "records_nothing",
     "replay",
     "seal",
@@ -52,6 +58,9 @@ class RecordingSession(Protocol):
     def opener(self) -> threading.Thread: ...
 
     def count_unplaced(self) -> None: ...
+
+    def handed_on(self, *, here: bool) -> OpenRun | None:
+        """For a process that adds to it: below the crossing that is made here, or below its root."""
 
 
 class ReplaySession(Protocol):
@@ -75,6 +84,8 @@ class ReplaySession(Protocol):
 
     def reads_from(self, path: Path) -> bool: ...
 
+    def handed_on(self) -> Word: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -89,10 +100,14 @@ EMPTY = Frame()
 _frame: ContextVar[Frame] = ContextVar("tracetape_frame", default=EMPTY)
 _marked: set[str] = set()
 _left_behind: weakref.WeakKeyDictionary[threading.Thread, ReplaySession] = weakref.WeakKeyDictionary()
+_has_left = False
 _sealed: ReplaySession | None = None
 _outer: dict[int, Frame] = {}  # by the replay that was opened inside it
 _open_recordings: list[RecordingSession] = []
 _open_replays: list[ReplaySession] = []
+_joined: tuple[RecordingSession, ...] = ()  # of the process that started this one
+_telling = threading.RLock()
+_has_looked = False  # for what that process has left
 
 
 class FrameScope:
@@ -130,12 +145,29 @@ def current_frame() -> Frame:
 def idle() -> bool:
     """Cheap: nothing is open in this process, and nobody here belongs to a replay, not even to an ended one."""
     return (
-        not _open_recordings
+        _has_looked
+        and not _open_recordings
         and not _open_replays
-        and not _left_behind
+        and not (_has_left and _left_behind)  # whose length is counted by Python code
         and _sealed is None
+        and not _joined
         and _frame.get().replay is None
     )
+
+
+def has_looked() -> bool:
+    """Whether this process knows what the one that started it has left for it."""
+    return _has_looked
+
+
+def join(sessions: tuple[RecordingSession, ...] = (), replay: ReplaySession | None = None) -> None:
+    """What this process does belongs to these sessions of the one that started it, if to any."""
+    global _has_looked, _joined
+    _has_looked = True
+    _joined = sessions
+    if replay is not None:
+        seal(replay)
+    _tell()
 
 
 def recordings() -> tuple[RecordingSession, ...]:
@@ -144,18 +176,29 @@ def recordings() -> tuple[RecordingSession, ...]:
     A context without any, in a thread that opened none, is taken for a bare thread: it belongs to the
     only recording open; else the crossing is counted as unplaced on each.
     """
-    if not _open_recordings:
+    if not _open_recordings and not _joined:
         return ()
+    found = _placed()
+    if found is None:
+        for session in _open_recordings:
+            session.count_unplaced()
+        return _open(_joined)
+    return found
+
+
+def _open(sessions: tuple[RecordingSession, ...]) -> tuple[RecordingSession, ...]:
+    return tuple(session for session in sessions if session.is_open)
+
+
+def _placed() -> tuple[RecordingSession, ...] | None:
+    """None where the context names none of several. What was joined is the whole process's."""
     here = _frame.get().recordings
     if here:
-        return tuple(session for session in here if session.is_open)
+        return _open(here) if not _joined else _open((*_joined, *(one for one in here if one not in _joined)))
     opened = tuple(_open_recordings)
-    thread = threading.current_thread()
-    if len(opened) == 1 and opened[0].opener is not thread:
-        return opened
-    for session in opened:
-        session.count_unplaced()
-    return ()
+    if len(opened) == 1 and opened[0].opener is not threading.current_thread():
+        return _open((*_joined, *opened))
+    return None if opened else _open(_joined)
 
 
 def replay() -> ReplaySession | None:
@@ -173,9 +216,11 @@ def replay() -> ReplaySession | None:
 def leave_behind(session: ReplaySession, before: Collection[threading.Thread]) -> None:
     """The threads that were started while `session` was open and still run belong to it for good: what they
     call must not be real because the replay is over. Workers of pools are left out, for others use them too."""
+    global _has_left
     for thread in threading.enumerate():
         if thread not in before and getattr(thread, "_target", None) is not _pool_worker:
             _left_behind[thread] = session
+            _has_left = True
 
 
 def seal(session: ReplaySession) -> None:
@@ -192,17 +237,26 @@ def is_ambiguous() -> bool:
 def records_nothing(path: Path) -> bool:
     """Whether a `record(path)` made here is inert: the program records itself, and this is its replay."""
     session = replay()
-    return session is not None and session.is_open and (session.runs_program or session.reads_from(path))
+    if session is None:
+        word = _processes.inherited()
+        return word is not None and word.kind == "replay"
+    return session.is_open and (session.runs_program or session.reads_from(path))
 
 
 def opened_recordings() -> tuple[RecordingSession, ...]:
-    return tuple(_open_recordings)
+    return (*_joined, *_open_recordings)
+
+
+def recordings_around() -> tuple[RecordingSession, ...]:
+    """Those that a recording which is opened here is inside of."""
+    return (*_joined, *(one for one in _frame.get().recordings if one not in _joined))
 
 
 def open_recording(session: RecordingSession) -> None:
     _open_recordings.append(session)
     frame = _frame.get()
     _frame.set(replace(frame, recordings=(*frame.recordings, session)))
+    _tell()
 
 
 def open_replay(session: ReplaySession) -> None:
@@ -210,6 +264,7 @@ def open_replay(session: ReplaySession) -> None:
     frame = _frame.get()
     _outer[id(session)] = frame
     _frame.set(replace(frame, replay=session, step=None))
+    _tell()
 
 
 def close(session: RecordingSession | ReplaySession) -> None:
@@ -224,3 +279,52 @@ def close(session: RecordingSession | ReplaySession) -> None:
         frame = replace(frame, replay=outer.replay if still else None, step=outer.step if still else None)
     _outer.pop(id(session), None)
     _frame.set(replace(frame, recordings=tuple(one for one in frame.recordings if one is not session)))
+    _tell()
+
+
+def _tell() -> None:
+    """Tell the processes that are started from now on: each by where it is started, and those whose start
+    is not seen by the environment."""
+    with _telling:
+        _processes.leave(_word_for_all())
+        if _open_recordings or _open_replays or _joined or _sealed is not None:
+            _starting.install(_word_here)
+        elif not _left_behind:
+            _starting.uninstall()
+
+
+def _word_for_all() -> Word | None:
+    if _open_replays:
+        return _open_replays[-1].handed_on()
+    if _sealed is not None:
+        return _sealed.handed_on()
+    return _word_of((_open_recordings or _joined)[-1:], here=False)
+
+
+def _word_here() -> Word | None:
+    """For a process that is started here: it belongs to what a call made here would belong to."""
+    session = replay()
+    if session is not None:
+        return session.handed_on()
+    return _word_of(_placed() or (), here=True)
+
+
+def _word_of(sessions: Collection[RecordingSession], *, here: bool) -> Word | None:
+    """A word without recordings for a process that belongs to none of those open."""
+    if not _open_recordings and not _joined:
+        return None
+    runs = [session.handed_on(here=here) for session in sessions]
+    return Word("record", os.getpid(), tuple(run for run in runs if run is not None))
+
+
+def _after_fork() -> None:
+    """A forked child goes on in the sessions of its parent, which it has with all the rest; otherwise it
+    looks for itself: it may be a fork server's, and be told only now."""
+    global _has_looked, _telling
+    _telling = threading.RLock()
+    if not (_open_recordings or _open_replays or _joined or _sealed is not None):
+        _has_looked = False
+        _processes.forget()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-__all__ = ["Settings", "settings"]
+__all__ = ["SESSION", "Settings", "environment", "leave_session", "session", "settings"]
+
+# Set by an open `record` or `replay`, for the processes that the program starts; see `_processes`.
+SESSION = "TRACETAPE_SESSION"
 
 DEFAULT_EXPORT_LIMIT = 262_144
 PIECE_LIMIT = 2_000
@@ -60,6 +63,24 @@ def settings(environ: Mapping[str, str] | None = None) -> Settings:
         service_name=env.get("OTEL_SERVICE_NAME") or "unknown_service",
         otlp_hosts=tuple(dict.fromkeys(filter(None, (_host(env.get(name, "")) for name in _OTLP_ENDPOINTS)))),
     )
+
+
+def session() -> str | None:
+    """What the session of another process has left here, or one of this process."""
+    return os.environ.get(SESSION)
+
+
+def leave_session(text: str | None) -> None:
+    """The one variable that tracetape writes; None removes it."""
+    if text is not None:
+        os.environ[SESSION] = text
+    else:
+        os.environ.pop(SESSION, None)
+
+
+def environment() -> dict[bytes, bytes]:
+    """All of it, as a process that is started gets it."""
+    return dict(os.environb)
 
 
 def _host_content(env: Mapping[str, str]) -> bool:

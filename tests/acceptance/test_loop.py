@@ -247,7 +247,7 @@ def test_a_killed_process_leaves_every_finished_crossing(tmp_path: Path) -> None
     recording = tracetape.load(path)
     assert [crossing.result for crossing in recording.crossings] == [{"number": n} for n in range(25)]
     assert recording.grade == "exact"
-    assert [gap.code for gap in recording.gaps] == ["MISSING_ROOT"]
+    assert recording.gaps == ()  # a root that never ended is normal
 
 
 def test_a_torn_last_line_costs_one_span(recorded: Path) -> None:

@@ -39,6 +39,7 @@ def test_the_public_names_are_these() -> None:
         "ENDED",
         "Gap",
         "load",
+        "propagate",
         "read_spans",
         "record",
         "Recording",
@@ -59,9 +60,19 @@ def test_no_module_has_a_public_function_s_name() -> None:
 
 
 def test_each_public_function_has_a_docstring_that_says_what_it_raises() -> None:
-    for name in ("boundary", "effect", "checkpoint", "record", "load", "read_spans", "replay", "compare"):
+    for name in (
+        "boundary",
+        "effect",
+        "checkpoint",
+        "record",
+        "load",
+        "propagate",
+        "read_spans",
+        "replay",
+        "compare",
+    ):
         assert inspect.getdoc(getattr(tracetape, name))
-    for name in ("boundary", "record", "load", "replay"):
+    for name in ("boundary", "propagate", "record", "load", "replay"):
         assert "Raises" in (inspect.getdoc(getattr(tracetape, name)) or "")
 
 
@@ -117,3 +128,12 @@ def test_every_committed_recording_is_read_by_a_test() -> None:
 def test_unfinished_words_stay_out() -> None:
     for path in MODULES:
         assert not re.search(r"\b(TODO|FIXME|XXX|NotImplementedError)\b", text_of(path)), path
+
+
+def test_the_project_names_no_machine_s_paths() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    paths = [ROOT / name.decode() for name in listed.split(b"\0") if name]
+    assert paths
+    foreign = re.compile(rb"(?<![\w.])/(root|home|work)/\w")
+    found = [str(path.relative_to(ROOT)) for path in paths if path.is_file() and foreign.search(path.read_bytes())]
+    assert found == []

@@ -54,12 +54,20 @@ def lines(recording: Recording) -> Iterator[Text]:
 
 def _verdict(recording: Recording) -> Iterator[Text]:
     obstacles = recording.obstacles()
+    begun = [one for one in recording.crossings if one.outcome == "unfinished"]
     total = counted(len(recording.crossings), "crossing")
     unusable = sum(one.grade == UNUSABLE for one in recording.crossings)
     if obstacles:
         yield Text("NOT replayable as it is:", style="bold red")
         for obstacle in obstacles:
             yield Text(f"  {escaped(obstacle)}")
+    elif begun and all(one.outcome == "unfinished" for one in recording.crossings if one.grade == UNUSABLE):
+        shown = ", ".join(escaped(one.name) for one in begun[:5]) + (", …" if len(begun) > 5 else "")
+        yield Text(
+            f"replayable as far as it goes: of {total} {len(begun):,} had not ended when the recording did "
+            f"({shown}), and a replay ends there",
+            style="yellow",
+        )
     elif unusable:
         # Inside a crossing that is served, so a replay never asks for it: unless that one runs live.
         yield Text(

@@ -39,6 +39,7 @@ def record_program(program: Program, output: Path, mode: str) -> None:
     """
     run = tracetape.record(output, mode=mode, name=Path(program.target).name)
     held = _size(run.path) if mode == "a" else 0
+    process = os.getpid()
     try:
         with run, _threads_as_python_shows_them():
             program.run(tracebacks.show)
@@ -48,7 +49,8 @@ def record_program(program: Program, output: Path, mode: str) -> None:
     except BaseException as error:
         if error is not program.failure:
             raise
-    _say_recorded(run, held)
+    if os.getpid() == process:  # a forked child comes here too, and leaves as it would have
+        _say_recorded(run, held)
     _end_as(program)
 
 
@@ -61,7 +63,7 @@ def replay_program(program: Program, tape: Tape, plan: ReplayPlan, *, seals: boo
     Raises SystemExit: 1 where the replay diverged, 0 where it left the recording after the cut, 2 where the
     plan names what nobody has; else the program's own status.
     """
-    report = tape.report
+    report, process = tape.report, os.getpid()
 
     def failed(error: BaseException) -> None:
         # What a halted program raises tells of the halt, and the report says that better.
@@ -81,6 +83,10 @@ def replay_program(program: Program, tape: Tape, plan: ReplayPlan, *, seals: boo
             raise
     sys.stdout.flush()
     diverged = report.verdict == "diverged"
+    if os.getpid() != process:  # a forked child: the report is the parent's to print
+        if diverged:
+            raise SystemExit(DIVERGED)
+        return _end_as(program)
     render.print_report(str(report), diverged=diverged)
     if diverged:
         _say_options(report.divergences[0])

@@ -48,10 +48,16 @@ def canonical(tree: Any) -> Any:
     if isinstance(plain.get("class"), str):
         # One class is `agent:Order` in a script and `app.agent:Order` where a test imports it.
         plain["class"] = plain["class"].rpartition(":")[2]
+    if tag == "exception" and _has_opaque(tree.get("args")):
+        plain.pop("text", None)  # it is made of them
     items = plain.get("items")
     if isinstance(items, list) and tag in _UNORDERED:
         plain["items"] = sorted(items, key=text_of)
     return plain
+
+
+def _has_opaque(args: Any) -> bool:
+    return isinstance(args, list) and any(isinstance(one, dict) and one.get(_TAG) == "opaque" for one in args)
 
 
 def key_of(tree: Any) -> bytes:

@@ -162,7 +162,7 @@ class Decoder:
                 "of which only the type and text were recorded. Record what the program needs of it "
                 "(output=… at its boundary), or run that call live"
             )
-        return Missing(self.path, body, self._used)
+        return Missing(self.path, body, self._used, shown=self.hook is None)
 
     def _used(self, path: str, type_name: str) -> NoReturn:
         if self.reading:

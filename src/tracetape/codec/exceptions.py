@@ -7,7 +7,7 @@ from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from tracetape.codec.classes import class_body
-from tracetape.codec.opaque import OPAQUE, Missing
+from tracetape.codec.opaque import OPAQUE, Missing, unnoticed
 from tracetape.codec.raw import c_base, class_dict, class_name, derives, mro, read_state, write_state
 from tracetape.codec.records import attributes_of, state_body
 from tracetape.codec.registry import TAG, Codec, Read, Tree, Write
@@ -78,7 +78,7 @@ def _is_secret(tree: Tree) -> bool:
 
 def _text(value: BaseException) -> str:
     try:
-        text = str.__str__(str(value))
+        text = str.__str__(unnoticed(str, value))
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - a __str__ can raise anything, and the text is only for people

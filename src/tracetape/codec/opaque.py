@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from contextvars import ContextVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from tracetape.codec.raw import class_name, mro
 from tracetape.codec.registry import TAG, Codec, Read, Tree, Write
@@ -19,6 +20,7 @@ __all__ = [
     "not_stored",
     "opaque_tag",
     "step",
+    "unnoticed",
     "walk_opaque",
 ]
 
@@ -31,8 +33,21 @@ _SECRETS = frozenset({"Secret", "SecretStr", "SecretBytes", "_SecretBase", "_Sec
 
 _PAIRED = frozenset({"dict", "OrderedDict", "Counter", "defaultdict"})
 
+_unnoticed: ContextVar[bool] = ContextVar("tracetape_unnoticed", default=False)
+
+T = TypeVar("T")
 MissingHook = Callable[[str, str], NoReturn]
 """Told the path and the type of a part that was used although it was never stored."""
+
+
+def unnoticed(function: Callable[..., T], *arguments: Any) -> T:
+    """The function's result. What it does with a part that was not stored is our own curiosity, not a use by
+    the program: it gets its text, or ValueNotRebuilt; no hook is called."""
+    token = _unnoticed.set(True)
+    try:
+        return function(*arguments)
+    finally:
+        _unnoticed.reset(token)
 
 
 def opaque_tag(value: object, why: str | None = None) -> dict[str, Tree]:
@@ -53,7 +68,7 @@ def _short_name(cls: type) -> str:
 
 def _text(value: object) -> str:
     try:
-        text = repr(value)
+        text = unnoticed(repr, value)
         if len(text) > 2 * TEXT_LIMIT:
             text = text[: 2 * TEXT_LIMIT]
         text = _ADDRESS.sub("0x…", _AT_ADDRESS.sub("", text))
@@ -130,24 +145,37 @@ def not_stored(path: str, type_name: str) -> NoReturn:
 class Missing:
     """Stands for a part that was not stored. Any use of it calls the hook, which does not return.
 
-    Only what a debugger, or code that merely hands it on, needs is let through: `repr`, `type`, `copy`.
-    `isinstance` is a use: a program that asks goes one way or the other by the answer.
+    Let through is what merely hands it on: `type`, `copy`, a place in a container. `isinstance` is a use: a
+    program that asks goes one way or the other by the answer. So is its `repr` in what a program was served,
+    which can end in a prompt; where values are read to be looked at (`shown`) it says what is missing.
+
+    Nothing of ours is called, so nothing can halt, where
+    - identity decides: `is`, `id`; `in` and `==` of a container that has this very object in it;
+    - the type's slots do: `callable`, `case {…}` or `case […]`, `"text" % it` without a place for it;
+    - C code wants an exact type: `str.join`, `it in "text"`, `re.match`, `getattr(x, it)`, `Decimal(it)`,
+      `orjson.dumps`, before Python 3.12 also buffers (`b"".join`, `socket.send`). These raise TypeError,
+      which names this class; an `except TypeError` of the program hides it.
     """
 
-    __slots__ = ("_hook", "_path", "_tag")
+    __slots__ = ("_hook", "_path", "_shown", "_tag")
 
     _tag: Mapping[str, Tree]
     _path: str
     _hook: MissingHook
+    _shown: bool
 
-    def __init__(self, path: str, tag: Mapping[str, Tree], hook: MissingHook | None = None) -> None:
+    def __init__(
+        self, path: str, tag: Mapping[str, Tree], hook: MissingHook | None = None, *, shown: bool = False
+    ) -> None:
         object.__setattr__(self, "_path", path)
         object.__setattr__(self, "_tag", tag)
         object.__setattr__(self, "_hook", hook or not_stored)
+        object.__setattr__(self, "_shown", shown)
 
     def __repr__(self) -> str:
-        path: str = object.__getattribute__(self, "_path")
-        return f"<Missing {_type_name(self)} at {path}>"
+        if not object.__getattribute__(self, "_shown"):
+            return _say(self)
+        return _text_of(self)
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__deepcopy__", "__copy__"):
@@ -166,14 +194,25 @@ def _type_name(missing: Missing) -> str:
     return str(tag.get("class", "?"))
 
 
+def _text_of(missing: Missing) -> str:
+    path: str = object.__getattribute__(missing, "_path")
+    return f"<Missing {_type_name(missing)} at {path}>"
+
+
+def _say(self: Missing, *args: object) -> str:
+    return _text_of(self) if _unnoticed.get() else _use(self)
+
+
 def _use(self: Missing, *args: object, **kwargs: object) -> NoReturn:
+    if _unnoticed.get():
+        not_stored(object.__getattribute__(self, "_path"), _type_name(self))
     hook: MissingHook = object.__getattribute__(self, "_hook")
     hook(object.__getattribute__(self, "_path"), _type_name(self))
     not_stored(object.__getattribute__(self, "_path"), _type_name(self))
 
 
 _USES = """
-    call iter next reversed len length_hint bool str format bytes hash eq ne lt le gt ge contains getitem setitem
+    call iter next reversed len length_hint bool bytes hash eq ne lt le gt ge contains getitem setitem
     delitem setattr delattr dir int float complex index round trunc floor ceil fspath enter exit aenter aexit await
     aiter anext neg pos abs invert add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or radd
     rsub rmul rmatmul rtruediv rfloordiv rmod rdivmod rpow rlshift rrshift rand rxor ror iadd isub imul imatmul
@@ -182,6 +221,8 @@ _USES = """
 """
 for _name in _USES.split():
     setattr(Missing, f"__{_name}__", _use)
+for _name in ("str", "format"):
+    setattr(Missing, f"__{_name}__", _say)
 
 
 def _encode(value: object, write: Write) -> dict[str, Tree]:

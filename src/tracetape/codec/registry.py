@@ -14,7 +14,19 @@ from threading import RLock
 from typing import Any, NoReturn, Protocol
 from weakref import WeakKeyDictionary
 
-__all__ = ["OPTIONAL", "TAG", "Codec", "Read", "Tree", "Write", "codec_for", "codec_of", "codecs", "register"]
+__all__ = [
+    "OPTIONAL",
+    "TAG",
+    "Codec",
+    "Read",
+    "Tree",
+    "Write",
+    "codec_for",
+    "codec_of",
+    "codecs",
+    "register",
+    "storable",
+]
 
 Tree = Any
 """What JSON can say: dict with str keys, list, str, int, finite float, bool, None, each of exactly that type."""
@@ -110,6 +122,15 @@ def codec_for(cls: type) -> Codec | None:
         found = next((codec for codec in _by_tag.values() if codec.covers and codec.covers(cls)), None)
     _resolved[cls] = found
     return found
+
+
+def storable(cls: type) -> bool:
+    """Whether something writes instances of `cls`. Never raises: of a class that cannot be looked at, they are
+    taken for values."""
+    try:
+        return codec_for(cls) is not None
+    except Exception:  # noqa: BLE001 - a metaclass can make a class unhashable
+        return True
 
 
 def codec_of(tag: Tree) -> Codec | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from tracetape.model.span import Scope, SpanRecord
+from tracetape.model.span import NOTHING, Scope, SpanRecord
 
 __all__ = ["encode_line"]
 
@@ -24,13 +24,16 @@ _CODES = {"UNSET": 0, "OK": 1, "ERROR": 2}
 _INT64 = 2**63
 
 
-def encode_line(span: SpanRecord) -> bytes:
-    """One span as one line, line feed included. Strings that UTF-8 cannot hold are written with `?`."""
+def encode_line(span: SpanRecord, resource: Mapping[str, Any] = NOTHING) -> bytes:
+    """One span as one line, line feed included. Strings that UTF-8 cannot hold are written with `?`.
+
+    resource: for a span that brings none of its own.
+    """
     try:
         body = orjson.dumps(_span(span, _same))
     except TypeError:
         body = orjson.dumps(_span(span, _clean))
-    return _prefix(_Frozen(span.resource), span.scope) + body + b"]}]}]}\n"
+    return _prefix(_Frozen(span.resource or resource), span.scope) + body + b"]}]}]}\n"
 
 
 class _Frozen:

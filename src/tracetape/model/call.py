@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
 __all__ = [
+    "ASYNC_GENERATOR",
+    "ASYNC_ITERATOR",
     "AWAITABLE",
+    "GENERATOR",
+    "ITERATOR",
     "PLAIN",
     "BoundarySpec",
     "Call",
@@ -27,6 +31,13 @@ PLAIN = "plain"
 AWAITABLE = "awaitable"
 GENERATOR = "generator"
 ASYNC_GENERATOR = "async_generator"
+ITERATOR = "iterator"
+ASYNC_ITERATOR = "async_iterator"
+"""Shapes. `awaitable_` before one of a stream: a plain function handed out an awaitable of the stream."""
+
+
+def _nothing_can(cls: type) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +84,8 @@ class Call:
     scopes:   attached before each step of the function and detached after it, outermost first.
     watchers: told each item of a stream before the consumer gets it.
     replayed: what a replay made of the call, for the span around it.
+    given_up: its outcome where it, or the stream that it handed out, is thrown away before an end of its own.
+    storable: whether instances of a class are stored as they are; an iterator that is not is watched instead.
     """
 
     spec: BoundarySpec
@@ -81,6 +94,8 @@ class Call:
     scopes: tuple[ContextScope, ...] = ()
     watchers: tuple[Callable[[Any], None], ...] = ()
     replayed: Replayed | None = None
+    given_up: Outcome | None = None
+    storable: Callable[[type], bool] = _nothing_can
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,8 @@ class Crossing:
                      start order, from 1 (0 while it is being recorded).
     outcome:         `returned`, `raised`, `streamed`, `cancelled`, `unfinished`.
     stream_end:      of a stream: `finished`, `raised`, `abandoned`.
-    shape:           what a plain function handed out: `plain`, `awaitable`, `generator`, `async_generator`.
+    shape:           what the function handed out: `plain`, `awaitable`, `generator`, `async_generator`,
+                     `iterator`, `async_iterator`; `awaitable_generator` and so on: an awaitable of that.
     input, output:   payloads; None where nothing was recorded.
     detached:        it was made in a thread without a context, so that its caller is not known.
     seq, process_id: start order within one process; None in foreign traces.

@@ -70,8 +70,9 @@ class Step:
 class Divergence:
     """One way in which the replay (or a second recording) differs from the recording.
 
-    kind:   of a replay: changed, unrecorded, missing, refused, unusable, ambiguous, closed, internal, and
-            listed (under strict); of two recordings: changed, moved, outcome, added, missing.
+    kind:   of a replay: changed, unrecorded, missing, refused, unusable, ambiguous, closed, internal, process
+            (a call in another one), and listed (under strict); of two recordings: changed, moved, outcome,
+            added, missing.
     name:   `boundary@occurrence`.
     text:   the whole message, for people.
     """

@@ -16,7 +16,16 @@ from opentelemetry.trace import NonRecordingSpan, ProxyTracerProvider, Span, Spa
 from tracetape import __version__
 from tracetape.semconv import names
 
-__all__ = ["HostSpan", "present", "resource", "revision", "sees_foreign_spans", "start_span"]
+__all__ = [
+    "HostSpan",
+    "nearest_in",
+    "present",
+    "remote_span",
+    "resource",
+    "revision",
+    "sees_foreign_spans",
+    "start_span",
+]
 
 _random = random.Random(os.urandom(16))  # noqa: S311 (ids need to be unlike, not secret)
 os.register_at_fork(after_in_child=lambda: _random.seed(os.urandom(16)))
@@ -100,6 +109,24 @@ def start_span(name: str, attributes: Mapping[str, Any], start_ns: int, within: 
         parent_id=above_id if isinstance(above_id, str) else None,
         unseen_parent=unseen,
     )
+
+
+def nearest_in(trace_id: str) -> tuple[str, int] | None:
+    """The nearest span above here that can be in a file of that trace, with its flags; None where the current
+    span is of another trace."""
+    context = trace.get_current_span().get_span_context()
+    if not context.is_valid or trace.format_trace_id(context.trace_id) != trace_id:
+        return None
+    nearest = otel_context.get_value(_NEAREST)
+    span_id = nearest if isinstance(nearest, str) else trace.format_span_id(context.span_id)
+    return span_id, int(context.trace_flags)
+
+
+def remote_span(trace_id: str, span_id: str, flags: int) -> HostSpan:
+    """The span of another process in which this one was started."""
+    span = NonRecordingSpan(SpanContext(int(trace_id, 16), int(span_id, 16), True, TraceFlags(flags)))
+    within = otel_context.set_value(_NEAREST, span_id, trace.set_span_in_context(span, Context()))
+    return HostSpan(span, within, trace_id, span_id, parent_id=None, unseen_parent=False)
 
 
 def _was_dropped(current: Span, nearest: object) -> bool:

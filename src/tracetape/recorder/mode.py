@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,22 +15,20 @@ from opentelemetry.trace import SpanContext, StatusCode, TraceFlags
 
 from tracetape import __version__
 from tracetape._sessions import FrameScope, current_frame
-from tracetape.codec import encode
+from tracetape.codec import encode, unnoticed
 from tracetape.config import Settings
-from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Mode, Outcome, Raised, Returned, Streamed
+from tracetape.model.call import Call, Cancelled, Flow, Mode, Outcome, Raised, Returned, Streamed
 from tracetape.model.crossing import Crossing
-from tracetape.model.payload import Payload
 from tracetape.model.span import Event, Link, Scope, SpanRecord, Status
 from tracetape.recorder import host
 from tracetape.recorder.session import Run
+from tracetape.recorder.storing import guard, stored_input, stored_output, stream_payload, text_of, usage
 from tracetape.semconv import genai, names, write
 
 __all__ = ["Recorder"]
 
-_log = logging.getLogger("tracetape")
 _seq = itertools.count(1)
 _process_id = os.urandom(8).hex()
-_said: set[str] = set()
 
 # Exceptions by which a program or framework steers: they are no failures of the call.
 _CONTROL_FLOW = frozenset(
@@ -61,7 +58,7 @@ class _Opened:
 
     def watch(self, item: Any) -> None:
         """Stream items are stored as consumed: encoded now, since the consumer may change them."""
-        payload = _guard("a stream item", encode, item)
+        payload = guard("a stream item", encode, item)
         self.items.append(payload)
 
 
@@ -80,44 +77,52 @@ class Recorder:
         return self._inner.fails
 
     def cross(self, call: Call) -> Flow:
-        opened = _guard("a call", self._open, call)
+        opened = guard("a call", self._open, call)
         if opened is None:
             self._count_lost()
             return (yield from self._inner.cross(call))
         seq = opened.crossing.seq or 0
         for run in self._runs:
             run.opened(seq)
+        guard("that a call has begun", self._mark, opened)
         call.scopes = (opened.span, *self._placed(), *call.scopes)
         call.watchers = (*call.watchers, opened.watch)
         try:
             outcome = yield from self._inner.cross(call)
         except BaseException as error:
-            # A halt of the player, or a flow that was thrown away: the function has no outcome.
-            _guard("an aborted call", self._abort, opened, call, error)
+            if isinstance(error, GeneratorExit) and call.given_up is not None:
+                # Collected before, or together with, the stream whose call it is.
+                self._settle(opened, call, call.given_up)
+            else:
+                # A halt of the player, or a flow that was thrown away: the function has no outcome.
+                guard("an aborted call", self._abort, opened, call, error)
             raise
-        for run in self._runs:
-            run.ended(seq)
-        if _guard("an outcome", self._close, opened, call, outcome) is None:
-            self._count_lost()
-            _guard("a span", opened.span.span.end)
+        self._settle(opened, call, outcome)
         return outcome
+
+    def _settle(self, opened: _Opened, call: Call, outcome: Outcome) -> None:
+        for run in self._runs:
+            run.ended(opened.crossing.seq or 0)
+        if guard("an outcome", unnoticed, self._close, opened, call, outcome) is None:
+            self._count_lost()
+            guard("a span", opened.span.span.end)
 
     def _open(self, call: Call) -> _Opened:
         spec, arguments = call.spec, call.arguments
-        stored, failed = _stored_input(spec, arguments)
+        stored, failed = stored_input(spec, arguments)
         within = self._within()
-        model = _text_of("model=", spec.model, arguments)
+        model = text_of("model=", spec.model, arguments)
         if model is None and spec.kind in ("llm", "embedding") and isinstance(arguments.get("model"), str):
             model = arguments["model"]
         crossing = Crossing(
             boundary=spec.name,
             kind=spec.kind,
-            version=_text_of("version=", spec.version, arguments),
+            version=text_of("version=", spec.version, arguments),
             model=model,
             input=stored,
             seq=next(_seq),
             process_id=_process_id,
-            detached=within is not None,
+            detached=within is not None and not self._runs[-1].joined,
             started=time.time_ns(),
         )
         attributes = write.identity(crossing, spec.code, arguments, self._settings.build_id or host.revision())
@@ -126,6 +131,15 @@ class Recorder:
             for run in self._runs:
                 run.note_unseen_foreign_spans()
         return _Opened(span, crossing, attributes, failed=failed)
+
+    def _mark(self, opened: _Opened) -> bool:
+        """Note the call before its function runs, in case that the process dies in it."""
+        runs = [run for run in self._runs if run.marks]
+        if runs:
+            mark = _record(opened, opened.attributes | write.mark(opened.crossing, failed=opened.failed))
+            for run in runs:
+                run.mark(mark)
+        return True
 
     def _placed(self) -> tuple[FrameScope, ...]:
         """For a bare thread: what its call opens inside belongs to the same recordings."""
@@ -153,22 +167,17 @@ class Recorder:
             if call.replayed.span_id:
                 links = (Link(call.replayed.trace_id, call.replayed.span_id),)
         error = _failure(outcome)
-        record = SpanRecord(
-            trace_id=opened.span.trace_id,
-            span_id=opened.span.span_id,
-            parent_id=opened.span.parent_id,
-            name=write.span_name(crossing),
-            start_ns=crossing.started,
+        record = _record(
+            opened,
+            attributes | write.content(crossing, failed=opened.failed),
             end_ns=ended,
             status=Status() if error is None else Status("ERROR", _message(error)),
-            attributes=attributes | write.content(crossing, failed=opened.failed),
             events=() if error is None else (_exception_event(error, ended),),
             links=links,
-            scope=_SCOPE,
         )
         for run in self._runs:
             run.write(record)
-        _guard("a host span", self._end_host_span, opened, crossing, record, error)
+        guard("a host span", self._end_host_span, opened, crossing, record, error)
         return True
 
     def _end_host_span(
@@ -197,6 +206,8 @@ class Recorder:
 
     def _abort(self, opened: _Opened, call: Call, error: BaseException) -> bool:
         """End the host's span of a call that a halt cut off; it is no crossing, and no line is written."""
+        for run in self._runs:
+            run.unmark(opened.span.span_id)
         span = opened.span.span
         if span.is_recording():
             span.set_attribute(names.REPLAY_MODE, call.replayed.mode if call.replayed else "halted")
@@ -221,6 +232,20 @@ _CONTENT_KEYS = frozenset(
 )
 
 
+def _record(opened: _Opened, attributes: Mapping[str, Any], **more: Any) -> SpanRecord:
+    """The span of a call for our own file."""
+    return SpanRecord(
+        trace_id=opened.span.trace_id,
+        span_id=opened.span.span_id,
+        parent_id=opened.span.parent_id,
+        name=write.span_name(opened.crossing),
+        start_ns=opened.crossing.started,
+        attributes=attributes,
+        scope=_SCOPE,
+        **more,
+    )
+
+
 def _finished(opened: _Opened, call: Call, outcome: Outcome, ended: int) -> Crossing:
     """The crossing with its outcome."""
     duration = max(0, ended - opened.crossing.started)
@@ -228,14 +253,14 @@ def _finished(opened: _Opened, call: Call, outcome: Outcome, ended: int) -> Cros
     failed = _failure(outcome)
     error_type = None if failed is None else type(failed).__qualname__
     if isinstance(outcome, Returned):
-        stored = _stored_output(call.spec, outcome.value)
+        stored = stored_output(call.spec, outcome.value)
         opened.failed = opened.failed or stored is None
         return replace(
             base,
             outcome="returned",
             shape=outcome.shape,
             output=stored,
-            usage=_usage(call.spec, outcome.value),
+            usage=usage(call.spec, outcome.value),
         )
     if isinstance(outcome, Raised):
         return replace(
@@ -254,43 +279,9 @@ def _finished(opened: _Opened, call: Call, outcome: Outcome, ended: int) -> Cros
         stream_end=outcome.end,
         shape=outcome.shape,
         item_count=len(items),
-        output=_stream_payload(items, outcome),
+        output=stream_payload(items, outcome),
         error_type=error_type,
     )
-
-
-def _stored_input(spec: BoundarySpec, arguments: Mapping[str, Any]) -> tuple[Payload | None, bool]:
-    """The input's payload, and whether it failed. Where `input=` raises nothing is stored: it was given so
-    that the plain arguments are not."""
-    chosen = spec.input
-    if chosen is None:
-        return encode(dict(arguments)), False
-    stored = _guard("input=", lambda: encode(dict(chosen(**arguments))))
-    return stored, stored is None
-
-
-def _stored_output(spec: BoundarySpec, value: Any) -> Payload | None:
-    """The output's payload; None where `output=` raised."""
-    chosen = spec.output
-    stored: Payload | None = encode(value) if chosen is None else _guard("output=", lambda: encode(chosen(value)))
-    return stored
-
-
-def _usage(spec: BoundarySpec, value: Any) -> dict[str, int]:
-    if spec.usage is None:
-        return genai.usage_of(value)
-    counted = _guard("usage=", lambda: dict(spec.usage(value)))  # type: ignore[misc]
-    return {name: n for name, n in (counted or {}).items() if type(name) is str and type(n) is int}
-
-
-def _stream_payload(items: list[Payload | None], outcome: Streamed) -> Payload:
-    """`{"items": […]}`, with `error` and `value` where there is one; the items are encoded already."""
-    parts = ['"items":[' + ",".join("null" if item is None else item.text for item in items) + "]"]
-    if outcome.error is not None:
-        parts.append('"error":' + encode(outcome.error).text)
-    if outcome.value is not None:
-        parts.append('"value":' + encode(outcome.value).text)
-    return Payload.of("{" + ",".join(parts) + "}")
 
 
 def _failure(outcome: Outcome) -> BaseException | None:
@@ -311,23 +302,4 @@ def _exception_event(error: BaseException, when: int) -> Event:
 
 
 def _message(error: BaseException) -> str:
-    return _guard("an exception's text", lambda: str(error)[:_STATUS_TEXT]) or ""
-
-
-def _text_of(what: str, source: Any, arguments: Any) -> str | None:
-    if callable(source):
-        found = _guard(what, lambda: source(**arguments))
-        return found if isinstance(found, str) else None
-    return source if isinstance(source, str) else None
-
-
-def _guard(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """The function's result; None where it raised, said once for each `what`: recording never breaks the
-    program that it records."""
-    try:
-        return function(*arguments)
-    except Exception as error:  # noqa: BLE001
-        if what not in _said:
-            _said.add(what)
-            _log.warning("tracetape: %s was not recorded: %s: %s", what, type(error).__name__, error)
-        return None
+    return guard("an exception's text", lambda: str(error)[:_STATUS_TEXT]) or ""

@@ -15,17 +15,19 @@ from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 from opentelemetry.trace import StatusCode
 
-from tracetape import __version__, _sessions
+from tracetape import __version__, _processes, _sessions
+from tracetape._processes import OpenRun
 from tracetape.config import settings
 from tracetape.errors import RecordingError, UsageError
-from tracetape.exporters.file import SpanFile
+from tracetape.exporters.file import Lookout, SpanFile
+from tracetape.exporters.marks import MarksFile, remove_finished_marks, remove_marks
 from tracetape.exporters.otlp_json import encode_line
 from tracetape.model.recording import Recording
 from tracetape.model.span import Scope, SpanRecord, Status
 from tracetape.recorder import host
 from tracetape.semconv import names
 
-__all__ = ["Run", "record"]
+__all__ = ["Run", "listeners", "record"]
 
 
 class Run:
@@ -36,19 +38,39 @@ class Run:
     recording:  the run read back; complete once the block is left.
     """
 
+    joined = False  # whether it is a part of another process's run
+
     def __init__(
-        self, path: Path, mode: str, name: str, attributes: Mapping[str, Any], fsync: bool, inert: bool
+        self,
+        path: Path,
+        mode: str,
+        name: str,
+        attributes: Mapping[str, Any],
+        *,
+        named: bool,
+        marks: bool,
+        fsync: bool,
+        inert: bool,
     ) -> None:
         self.path = path
         self.trace_id = ""
-        self.is_open = False
+        self._is_open = False
+        self._ended_elsewhere: Lookout | None = None  # where the root is another process's to end
         self.opener = threading.current_thread()
         self._mode, self._name, self._fsync, self._inert = mode, name, fsync, inert
+        self._with_marks, self._named = marks, named
         self._attributes = {str(key): value for key, value in attributes.items()}
         self._unplaced = self._lost = 0
         self._file: SpanFile | None = None
+        self._marks: MarksFile | None = None
         self._open_calls: set[int] = set()
         self._unseen = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls are recorded. In a process that was started inside the run: until the run ends."""
+        lookout = self._ended_elsewhere
+        return self._is_open and (lookout is None or not lookout.sees())
 
     @property
     def context(self) -> Context:
@@ -74,7 +96,12 @@ class Run:
             raise UsageError(f"{self.path}: a recording is made once; call tracetape.record again for another")
         if self._inert:
             return self
+        self._join_first()
         self._file = SpanFile(self.path, self._mode, fsync=self._fsync)
+        if self._named and self._mode != "a":
+            remove_marks(self.path, quietly=self._mode == "w")
+        if self._with_marks:
+            self._marks = MarksFile(self.path, fsync=self._fsync)
         self._process = os.getpid()
         self.settings = settings()
         self._resource = host.resource(self.settings.service_name)
@@ -84,10 +111,12 @@ class Run:
         self._root = host.start_span(self._name, marked, self._started)
         self.trace_id = self._root.trace_id
         self.opener = threading.current_thread()
-        self.is_open = True
-        self._enclosing = _sessions.current_frame().recordings
+        self._is_open = True
+        self._told = self._tell()
+        self._enclosing = _sessions.recordings_around()
+        self._mark_root({**marked, names.MARK: True})
         _sessions.open_recording(self)
-        self._unseen = host.sees_foreign_spans(_listeners)
+        self._unseen = host.sees_foreign_spans(listeners)
         otel_context.attach(self._root.context)
         return self
 
@@ -96,25 +125,60 @@ class Run:
     ) -> None:
         if self._inert:
             return
-        self.is_open = False
+        self._is_open = False
         _sessions.close(self)
         if os.getpid() != self._process:
-            self._file = None  # a forked child leaves the block too: the root is the parent's to end
+            self._leave()  # a forked child leaves the block too: the root is the parent's to end
             return
         if otel_context.get_current() is self._root.context:
             # By attaching what was before, not by a token: the block may be left in another context.
             otel_context.attach(self._before)
         self._end(error)
+        self._leave()
+        if self._with_marks:
+            remove_finished_marks(Path(self._told.path))
+
+    def _join_first(self) -> None:
+        """A run of a process that was itself started inside one is a part of that one too."""
+        word = _processes.inherited()
+        if word is not None and word.kind == "record" and not _sessions.has_looked():
+            from tracetape.recorder import joining
+
+            joining.join(word)
+
+    def _leave(self) -> None:
         self._file = None
+        if self._marks is not None:
+            self._marks.close()
 
     def write(self, span: SpanRecord) -> None:
         """Append one span, with the resource of this run where it brings none of its own."""
+        file = self._file
+        if file is not None:
+            file.write(self._line(span))
+        if self._marks is not None:
+            self._marks.end(span.span_id)  # not earlier: until then the mark is all that there is of the call
+
+    def mark(self, span: SpanRecord) -> None:
+        """Note a span that has begun, in case that the process dies in it; `write` takes it back."""
+        if self._marks is not None:
+            self._marks.start(span.span_id, self._line(span))
+
+    def unmark(self, span_id: str) -> None:
+        """A span that was noted will never be written."""
+        if self._marks is not None:
+            self._marks.end(span_id)
+
+    @property
+    def marks(self) -> bool:
+        """Whether this run notes what has begun."""
+        return self._marks is not None
+
+    def _line(self, span: SpanRecord) -> bytes:
         if span.trace_id != self.trace_id:
             # A request's own trace inside this run: in this file it is a part of the run.
             span = replace(span, trace_id=self.trace_id)
-        file = self._file
-        if file is not None:
-            file.write(encode_line(span if span.resource else replace(span, resource=self._resource)))
+        return encode_line(span, self._resource)
 
     def opened(self, seq: int) -> None:
         """A call has begun; `ended` takes it back. What is left at the end was never finished."""
@@ -122,6 +186,30 @@ class Run:
 
     def ended(self, seq: int) -> None:
         self._open_calls.discard(seq)
+
+    def handed_on(self, *, here: bool) -> OpenRun | None:
+        """For a process that is started now: what it needs to add to this run. None where it has been left."""
+        if self._file is None:
+            return None
+        found = host.nearest_in(self.trace_id) if here else None
+        return self._told if found is None else replace(self._told, span_id=found[0], flags=found[1])
+
+    def _tell(self) -> OpenRun:
+        return OpenRun(
+            path=os.path.abspath(self.path),  # noqa: PTH100 (Path.absolute keeps `..`)
+            file=self._file.identity if self._file else "",
+            trace_id=self.trace_id,
+            root_id=self.root_id,
+            span_id=self.root_id,
+            flags=int(self._root.span.get_span_context().trace_flags),
+            marks=self._with_marks,
+            fsync=self._fsync,
+        )
+
+    def look_out(self) -> None:
+        """From now on it is another process that ends this run, by the line of its root."""
+        if self._file is not None:
+            self._ended_elsewhere = Lookout(self._file, f'"spanId":"{self._told.root_id}"'.encode())
 
     def count_unplaced(self) -> None:
         """A crossing in a thread with no context, while several recordings are open."""
@@ -134,6 +222,29 @@ class Run:
     def note_unseen_foreign_spans(self) -> None:
         """Spans of others between ours exist and the host's sampler dropped them."""
         self._unseen = self._unseen or "spans of other instrumentations were dropped by the host's sampler"
+
+    def _root_record(self, attributes: Mapping[str, Any]) -> SpanRecord:
+        return SpanRecord(
+            trace_id=self._root.trace_id,
+            span_id=self._root.span_id,
+            parent_id=self._root.parent_id,
+            name=self._name,
+            start_ns=self._started,
+            attributes=attributes,
+            resource=self._resource,
+            scope=Scope(names.SCOPE_NAME, __version__),
+        )
+
+    def _as_inside(self, run: Run, record: SpanRecord) -> SpanRecord:
+        """This run's root as a span of a recording around it."""
+        return replace(record, parent_id=run.root_id) if run.trace_id != self.trace_id else record
+
+    def _mark_root(self, attributes: Mapping[str, Any]) -> None:
+        record = self._root_record(attributes)
+        self.mark(record)
+        for run in self._enclosing:
+            if isinstance(run, Run):
+                run.mark(self._as_inside(run, record))
 
     def _end(self, error: BaseException | None) -> None:
         ended = time.time_ns()
@@ -149,23 +260,12 @@ class Run:
             told[names.FOREIGN_UNSEEN] = self._unseen
         failed = isinstance(error, Exception)
         message = f"{type(error).__qualname__}: {error}"[:1000] if failed else ""
-        record = SpanRecord(
-            trace_id=self._root.trace_id,
-            span_id=self._root.span_id,
-            parent_id=self._root.parent_id,
-            name=self._name,
-            start_ns=self._started,
-            end_ns=ended,
-            status=Status("ERROR", message) if failed else Status(),
-            attributes=told,
-            resource=self._resource,
-            scope=Scope(names.SCOPE_NAME, __version__),
-        )
+        status = Status("ERROR", message) if failed else Status()
+        record = replace(self._root_record(told), end_ns=ended, status=status)
         self.write(record)
         for run in self._enclosing:
             if isinstance(run, Run):
-                other = run.trace_id != self.trace_id
-                run.write(replace(record, parent_id=run.root_id) if other else record)
+                run.write(self._as_inside(run, record))
         span = self._root.span
         if span.is_recording():
             span.set_attributes(told)
@@ -180,6 +280,7 @@ def record(
     mode: str = "x",
     name: str | None = None,
     attributes: Mapping[str, Any] | None = None,
+    marks: bool = True,
     fsync: bool = False,
 ) -> Run:
     """Record one run: every call through a boundary inside the block becomes a line of the file.
@@ -188,7 +289,10 @@ def record(
     mode:        "x" refuses an existing file, "a" adds this run to it, "w" replaces it.
     name:        the root span's name (default `recording`).
     attributes:  more attributes of the root span.
-    fsync:       wait for the disk after each span; only a power loss needs it.
+    marks:       note each call as it begins, with its arguments up to 64 KiB, in `<file>.open.<pid>` beside
+                 the file, until the run ends: a call in which the process is killed is read as `unfinished`.
+                 Without, it is not in the recording at all. Move or copy such a file along with the other.
+    fsync:       wait for the disk after each span and mark; only a power loss needs it.
 
     Returns a context manager that gives a `Run`. Inside a replay that runs the program (`tape.run`, the
     command line), or for the replay's own source, it records nothing and harms nothing.
@@ -207,15 +311,34 @@ def record(
         raise UsageError("record(path) takes the path of a file or folder, and this one is empty")
     if name is not None and not isinstance(name, str):
         raise UsageError(f"record(name=…) takes a str, not {name!r}")
-    if target.is_dir():
+    named = not target.is_dir()
+    if not named:
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         target = target / f"run-{stamp}-{os.getpid()}-{os.urandom(3).hex()}.otlp.jsonl"
     inert = _sessions.records_nothing(target)
-    return Run(target, mode, name or "recording", attributes or {}, fsync, inert)
+    return Run(
+        target,
+        mode,
+        name or "recording",
+        attributes or {},
+        named=named,
+        marks=marks,
+        fsync=fsync,
+        inert=inert,
+    )
 
 
-def _listeners(trace_id: str) -> list[Any]:
+def listeners(trace_id: str) -> list[Any]:
     """Who wants another instrumentation's span of this trace."""
     return [
         run.write for run in _sessions.opened_recordings() if isinstance(run, Run) and run.trace_id == trace_id
     ]
+
+
+def _after_fork() -> None:
+    for run in _sessions.opened_recordings():
+        if isinstance(run, Run):
+            run.look_out()
+
+
+os.register_at_fork(after_in_child=_after_fork)

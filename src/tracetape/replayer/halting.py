@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tracetape.model.report import Divergence
 
 __all__ = ["EndOfRecording", "Halt"]
@@ -14,6 +16,10 @@ class Halt(BaseException):
     def __init__(self, divergence: Divergence) -> None:
         super().__init__(divergence.text)
         self.divergence = divergence
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pool of processes sends it to the process that waits."""
+        return Halt, (self.divergence,)
 
 
 class EndOfRecording(BaseException):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Difference
+from tracetape.replayer.reporting import Halted
 from tracetape.replayer.stubs import Stub
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "ended",
     "exhausted",
     "function_failed",
+    "halted_elsewhere",
+    "in_another_process",
     "inside_live",
     "internal",
     "listed",
@@ -137,15 +140,21 @@ def refused(what: str, address: str) -> str:
     )
 
 
-def ended(name: str, cut: str) -> str:
-    return f"left the recording at {name}" + (f", after {cut}" if cut else "")
+def ended(name: str, cut: str, recorded: Crossing | None = None) -> str:
+    text = f"left the recording at {name}" + (f", after {cut}" if cut else "")
+    if recorded is None or recorded.outcome != "unfinished":
+        return text
+    text += ", which had not ended when the recording did"
+    if not recorded.children:
+        return text
+    return f'{text}; what was recorded inside it is replayed when it runs live: live=["{recorded.boundary}"]'
 
 
 def ambiguous(name: str) -> str:
     return _lines(
         f"{name} was called in a thread or task that belongs to none of the replays that are open",
         "with several replays open, only the context tells which is meant",
-        "start the thread with contextvars.copy_context().run, or keep one replay open at a time",
+        "start the thread with tracetape.propagate(function), or keep one replay open at a time",
     )
 
 
@@ -154,6 +163,22 @@ def closed(name: str, source: str) -> str:
         f"{name} was called after the replay of {source} had ended",
         "a thread, task or generator of that replay was still running",
         "wait for it inside the with block",
+    )
+
+
+def halted_elsewhere(halted: Halted) -> str:
+    return f"{halted.name} was called in process {halted.pid}, outside of the replay: nothing was run, it halted"
+
+
+def in_another_process(halted: Halted) -> str:
+    program = f", {halted.program}" if halted.program else ""
+    return _lines(
+        f"{halted.name} was called in another process ({halted.pid}{program}), which the program started",
+        "a replay answers the calls of its own process; there, every boundary halts before anything is run",
+        "to replay that part: run it in this process or a thread of it, while it is replayed",
+        "or mark the function that starts the process, @tracetape.boundary, and record the run again: then its "
+        "result is served, and no process is started",
+        f'live=["{halted.name}"] does not reach into another process',
     )
 
 

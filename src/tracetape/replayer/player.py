@@ -29,6 +29,7 @@ from tracetape.replayer.deciding import Situation, decide
 from tracetape.replayer.halting import EndOfRecording, Halt
 from tracetape.replayer.matching import Asked, Match, find
 from tracetape.replayer.outcomes import live_shape, outcome_changes, recorded_shape
+from tracetape.replayer.reporting import Halted
 from tracetape.replayer.serving import patched_outcome, recorded_outcome
 from tracetape.replayer.stubs import Stub, StubTable
 
@@ -59,7 +60,7 @@ class Player:
         self._session, self._recording, self._options, self._report = session, recording, options, report
         self._keys: dict[str, Callable[..., Any]] = {}
         self._table = StubTable(recording, options.plan, options.ignore)
-        self._used: set[int] = set()
+        self._used: dict[int, object] = {}
         self._first_unused: dict[int, int] = {}  # by the identity of the table's own lists
         self._new: Counter[str] = Counter()
         self._steps: dict[tuple[str, str], Step] = {}
@@ -67,6 +68,10 @@ class Player:
         self._opener = threading.current_thread()
         self._cut = ""
         self.live_now = 0
+        # Set by the tape: what is told of a halt outside the thread that opened the replay, and, in a forked
+        # child, what makes the halt of a call there.
+        self.on_halt_elsewhere: Callable[[], None] = _nothing
+        self.elsewhere: Callable[[str], Halt] | None = None
         self.halted: Halt | None = None
         self.ended: EndOfRecording | None = None
 
@@ -91,7 +96,15 @@ class Player:
             if threading.current_thread() is not self._opener:
                 # Nobody may ever look at what this thread raises: say it at once.
                 print(f"tracetape: {text}", file=sys.stderr, flush=True)
+                self.on_halt_elsewhere()
         raise self.halted
+
+    def hear(self, halted: Halted) -> None:
+        """A process that the program has started called a boundary, and has halted: so does this one."""
+        if self.halted is None and self.ended is None:
+            divergence = Divergence("process", halted.name, messages.in_another_process(halted))
+            self._report.divergences.append(divergence)
+            self.halted = Halt(divergence)
 
     # -- the mode
 
@@ -156,7 +169,7 @@ class Player:
         under = inside.recorded if inside is not None else None
         asked = Asked(spec.name, tree, match_key(tree), under, loose=inside is not None)
         with self._lock:
-            match = find(self._table, asked, self._unused)
+            match = self._claimed(asked)
             crossing = match.stub.crossing if match.stub else None
             entry = self._options.plan.entry_for(spec.name, crossing.occurrence if crossing else None)
             after = inside is not None or (match.stub.after_cut if match.stub else bool(self._cut))
@@ -166,8 +179,6 @@ class Player:
                 self._options.after_cut,
                 self._options.strict,
             )
-            if match.stub is not None:
-                self._used.add(match.stub.position)
             step = self._new_step(call, given, match, inside)
             step.stale, step.after_cut = decision.stale, after
         if decision.action == "halt":
@@ -199,6 +210,10 @@ class Player:
             raise Halt(Divergence("closed", name, messages.closed(name, self._report.source)))
         if self.halted is not None:
             raise self.halted
+        if self.elsewhere is not None:
+            self.halted = self.elsewhere(name)
+            self._report.divergences.append(self.halted.divergence)
+            raise self.halted
         if self.ended is not None:
             raise self.ended
         if is_ambiguous():
@@ -218,6 +233,15 @@ class Player:
                 self._keys, self._table = keys, table
                 self._first_unused.clear()
         return self._options.ignore.prune(canonical({"key": to_tree(key(**inputs))}))
+
+    def _claimed(self, asked: Asked) -> Match:
+        """The match, marked as used. A signal handler may call a boundary in the middle of this, under the
+        same lock, and take the same stub: then look again."""
+        while True:
+            match = find(self._table, asked, self._unused)
+            mine = object()
+            if match.stub is None or self._used.setdefault(match.stub.position, mine) is mine:
+                return match
 
     def _unused(self, stubs: Sequence[Stub]) -> Iterator[Stub]:
         """Starts behind those that are known to be used, so that the thousandth of a thousand identical
@@ -262,8 +286,10 @@ class Player:
 
     def _end(self, step: Step) -> NoReturn:
         if self.ended is None:
-            self._report.ended = messages.ended(step.name, self._cut)
+            self._report.ended = messages.ended(step.name, self._cut, step.recorded)
             self.ended = EndOfRecording(self._report.ended)
+            if threading.current_thread() is not self._opener:
+                self.on_halt_elsewhere()
         raise self.ended
 
     def _outcome(self, step: Step, entry: PlanEntry | None) -> Outcome:
@@ -300,3 +326,7 @@ class Player:
 
     def _reader(self, missing: Callable[[str, str], NoReturn] | None = None) -> Reader:
         return Reader(self._options.types, missing)
+
+
+def _nothing() -> None:
+    return None

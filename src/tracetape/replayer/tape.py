@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 import threading
+import weakref
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from tracetape import _sessions
+from tracetape._processes import Word
 from tracetape.errors import DivergenceError, RecordingEnded, UsageError
 from tracetape.model.call import Mode
 from tracetape.model.crossing import Crossing
@@ -18,9 +21,11 @@ from tracetape.model.names import nearest
 from tracetape.model.recording import Recording
 from tracetape.model.report import Divergence, Report, Step
 from tracetape.replayer import messages
+from tracetape.replayer.elsewhere import halt_here
 from tracetape.replayer.guard import Guard
-from tracetape.replayer.halting import EndOfRecording
+from tracetape.replayer.halting import EndOfRecording, Halt
 from tracetape.replayer.player import Options, Player
+from tracetape.replayer.watching import Watch
 
 __all__ = ["ENDED", "Tape"]
 
@@ -64,6 +69,8 @@ class Tape:
         self._sources = sources
         self._player = Player(self, recording, options, self.report)
         self._guard = Guard(self, self._player, self.report, network, allow_hosts)
+        self._watch = Watch(self._player.hear)
+        self._player.on_halt_elsewhere = self._watch.wake_soon
         self._was_open = False
         self._handed_ended = False
 
@@ -76,6 +83,10 @@ class Tape:
         """Whether `path` is (in) what this replay was read from."""
         target = path.resolve()
         return any(target == source or source in target.parents for source in self._sources)
+
+    def handed_on(self) -> Word:
+        """For a process that is started now: every boundary halts there, and reports to this one."""
+        return Word("replay", os.getpid(), reports=self._watch.path, source=self.report.source)
 
     def __getitem__(self, key: tuple[str, int | str]) -> Step:
         """`tape["place_order", 1]`: a step, by the recording's occurrence; `tape["helper", "new@1"]` for a
@@ -143,7 +154,18 @@ class Tape:
     def _is_the_end(self, error: BaseException) -> bool:
         """Whether what the program raised is the end of the recording, a task group's parcel of it, or an
         error of its own on the way out after it had swallowed that."""
-        return self._player.ended is not None and self._player.halted is None and not _is_exit(error)
+        if self._is_interrupted(error) or isinstance(error, SystemExit):
+            return False
+        return self._player.ended is not None and self._player.halted is None
+
+    def _is_interrupted(self, error: BaseException | None) -> bool:
+        """By somebody else than us, who wake the main thread in the same way."""
+        return isinstance(error, KeyboardInterrupt) and not self._watch.woke
+
+    def halt_in_child(self) -> None:
+        """In a forked child: what it calls is not answered from its copy of the tape."""
+        path = self._watch.path
+        self._player.elsewhere = lambda name: halt_here(name, path)
 
     def _hand_ended(self) -> Any:
         """The test knows of the end now; leaving the block need not tell it again."""
@@ -155,6 +177,9 @@ class Tape:
             raise UsageError("a replay is entered once; call tracetape.replay again for another")
         self._was_open = self.is_open = True
         self._threads = frozenset(threading.enumerate())
+        self._process = os.getpid()
+        self._watch.open()
+        _tapes.add(self)
         _sessions.open_replay(self)
         self._guard.enter()
         return self
@@ -163,8 +188,15 @@ class Tape:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._close()
-        if isinstance(error, KeyboardInterrupt) and self._player.halted is None:
+        if os.getpid() != self._process:
+            # A forked child leaves the block too: the verdict is the parent's.
+            if self._player.halted is not None:
+                raise DivergenceError(str(self.report), report=self.report) from None
             return
+        if self._is_interrupted(error) and self._player.halted is None:
+            return
+        if isinstance(error, Halt) and not self.report.divergences:
+            self.report.divergences.append(error.divergence)  # of another process, brought here by a pool
         self._look_for_missing(interrupted=error is not None and not isinstance(error, SystemExit))
         if self._options.strict:
             self._tell_what_is_listed()
@@ -186,10 +218,17 @@ class Tape:
             self._close()
 
     def _close(self) -> None:
-        self.is_open = False
-        self._guard.leave()
-        _sessions.close(self)
-        _sessions.leave_behind(self, self._threads)
+        try:
+            self._watch.close()
+        except KeyboardInterrupt:
+            self._watch.close()
+            if not self._watch.woke:
+                raise
+        finally:
+            self.is_open = False
+            self._guard.leave()
+            _sessions.leave_behind(self, self._threads)
+            _sessions.close(self)
 
     def _look_for_missing(self, *, interrupted: bool) -> None:
         """Recorded calls that nobody made. Not counted after a halt or an end: what the program would
@@ -272,9 +311,16 @@ class Tape:
 
 
 def _hides_end(error: BaseException | None) -> bool:
-    """Whether what leaves the block is the end itself, or nothing, where the program swallowed it."""
-    return error is None or isinstance(error, (EndOfRecording, BaseExceptionGroup))
+    """Whether what leaves the block is the end itself (what wakes a waiting thread included), or nothing,
+    where the program swallowed it."""
+    return error is None or isinstance(error, (EndOfRecording, BaseExceptionGroup, KeyboardInterrupt))
 
 
-def _is_exit(error: BaseException) -> bool:
-    return isinstance(error, (KeyboardInterrupt, SystemExit))
+def _after_fork() -> None:
+    for tape in tuple(_tapes):
+        if tape.is_open:
+            tape.halt_in_child()
+
+
+_tapes: weakref.WeakSet[Tape] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_after_fork)

@@ -7,6 +7,8 @@ outlive the code, so a key is never given another meaning.
 
 from __future__ import annotations
 
+import re
+
 SCOPE_NAME = "tracetape"
 SCHEMA_VERSION_NOW = 1
 
@@ -34,6 +36,7 @@ UNPLACED = "tracetape.recording.unplaced"
 LOST = "tracetape.recording.lost"
 IN_FLIGHT = "tracetape.recording.in_flight"
 FOREIGN_UNSEEN = "tracetape.recording.foreign_unseen"
+MARK = "tracetape.mark"
 
 CODE_FUNCTION = "code.function.name"
 ERROR_TYPE = "error.type"
@@ -74,3 +77,8 @@ SAMPLING = {
         "presence_penalty",
     )
 }
+
+# What a recording has beside its file while it runs: `<file>.open.<pid>`; another number where that name was
+# taken, `.next` while one is written anew.
+MARKS_NAME = re.compile(r"(?P<file>.+)\.open\.(?P<pid>\d+)(?:\.\d+)?(?:\.next)?", re.DOTALL)
+MARKS_NEXT = ".next"

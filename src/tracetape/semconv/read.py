@@ -13,7 +13,7 @@ from tracetape.model.payload import Payload, StoredText, digest_of
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.semconv import names
 
-__all__ = ["is_recording_root", "joined", "read_crossing", "run_gaps"]
+__all__ = ["is_mark", "is_recording_root", "joined", "read_crossing", "run_gaps"]
 
 _OUTCOMES = ("returned", "raised", "streamed", "cancelled")
 
@@ -108,6 +108,11 @@ def run_gaps(span: SpanRecord) -> list[Gap]:
 def is_recording_root(span: SpanRecord) -> bool:
     """The span that `record` makes around a run: ours, and no crossing."""
     return names.SCHEMA_VERSION in span.attributes and names.BOUNDARY_NAME not in span.attributes
+
+
+def is_mark(span: SpanRecord) -> bool:
+    """A call of ours that had begun and was not finished when this was written."""
+    return span.end_ns is None and span.attributes.get(names.MARK) in (True, "true")
 
 
 def joined(value: Any) -> str | None:
@@ -212,6 +217,9 @@ def _lack(
             "the file written by tracetape.record has it",
             where,
         )
+    if names.MARK in attributes and size is not None:
+        text = f"the {which} was not kept: {size:,} bytes, and of a call in flight up to 65,536 are"
+        return Gap("PAYLOAD_OMITTED", text, where)
     return Gap("PAYLOAD_MISSING", f"the span carries no {which}", where)
 
 

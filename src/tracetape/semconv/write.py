@@ -11,9 +11,10 @@ from tracetape.model.crossing import Crossing
 from tracetape.model.payload import Payload
 from tracetape.semconv import names
 
-__all__ = ["content", "host_content", "identity", "outcome", "pieces", "span_name"]
+__all__ = ["content", "host_content", "identity", "mark", "outcome", "pieces", "span_name"]
 
 TINY = 64
+MARK_LIMIT = 65_536
 
 
 def span_name(crossing: Crossing) -> str:
@@ -89,6 +90,14 @@ def content(crossing: Crossing, *, failed: bool = False) -> dict[str, Any]:
         written[digest] = payload.digest
         written[size] = payload.size
         written[value] = payload.text
+    return written
+
+
+def mark(crossing: Crossing, *, failed: bool = False) -> dict[str, Any]:
+    """The input of a call in flight: whole up to 64 KiB, else its digest and size."""
+    written = {names.MARK: True} | content(crossing, failed=failed)
+    if crossing.input is not None and crossing.input.size > MARK_LIMIT:
+        del written[names.INPUT_VALUE]
     return written
 
 

@@ -15,16 +15,15 @@ import orjson
 
 from tracetape.errors import SourceError
 from tracetape.model.names import nearest
+from tracetape.semconv import names
 from tracetape.sources.detect import BOM
 from tracetape.sources.unpack import Budget, compressed, unpacked
 
-__all__ = ["Stream", "files_of", "opened"]
+__all__ = ["Stream", "files_of", "marks_beside", "opened"]
 
 _CHUNK = 2**20
 _MAGIC = 4
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*://")
-# What a recording writes beside its file while it runs: `<file>.open.<pid>`.
-_MARKS = re.compile(r"\.open\.\d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,8 @@ class Stream:
 def files_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
     """The files that the sources are: a file is itself, a directory all files under it in order of name.
 
-    Hidden files and the marks of running recordings (`*.open.<pid>`) are no part of a directory.
+    Hidden files and the marks of running recordings (`*.open.<pid>`, see `marks_beside`) are no part of a
+    directory.
 
     Raises SourceError FILE_NOT_FOUND (with the nearest names of that folder), CANNOT_READ, or
     UNKNOWN_SOURCE for a URL.
@@ -71,6 +71,21 @@ def files_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
         except ValueError:
             raise SourceError(f"{text!r} cannot be a path: it holds a NUL", code="FILE_NOT_FOUND") from None
     return found
+
+
+def marks_beside(paths: Sequence[Path]) -> list[Path]:
+    """The marks (`<file>.open.<pid>`) beside these files, but for those that are among them."""
+    wanted: dict[Path, set[str]] = {}
+    for path in paths:
+        wanted.setdefault(path.parent, set()).add(path.name)
+    found: list[Path] = []
+    for folder, files in wanted.items():
+        try:
+            beside = sorted(one.name for one in os.scandir(folder) if _marked(one.name) in files)
+        except OSError:
+            continue  # a folder that may not be listed; the files in it have been found all the same
+        found += [folder / name for name in beside if name not in files]
+    return [path for path in found if path.is_file()]
 
 
 @contextmanager
@@ -152,7 +167,7 @@ def _inside(folder: Path, seen: set[tuple[int, int]]) -> list[Path]:
     seen.add((status.st_dev, status.st_ino))
     found: list[Path] = []
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or _MARKS.search(path.name):
+        if path.name.startswith(".") or _marked(path.name) is not None:
             continue
         if path.is_dir():
             found += _inside(path, seen)
@@ -167,13 +182,19 @@ def _inside(folder: Path, seen: set[tuple[int, int]]) -> list[Path]:
     return found
 
 
+def _marked(name: str) -> str | None:
+    """The file that a name of marks belongs to; None for another name."""
+    found = names.MARKS_NAME.fullmatch(name)
+    return found["file"] if found is not None else None
+
+
 def _missing(path: Path) -> SourceError:
     folder = path.parent
     if not folder.is_dir():
         return SourceError(f"{path}: no such file, and no folder {folder}", code="FILE_NOT_FOUND")
-    names = sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
+    known = sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
     return SourceError(
-        f"{path}: no such file in {folder.resolve()}{nearest(path.name, names)}", code="FILE_NOT_FOUND"
+        f"{path}: no such file in {folder.resolve()}{nearest(path.name, known)}", code="FILE_NOT_FOUND"
     )
 
 

@@ -12,7 +12,8 @@ from tracetape.model.recording import Recording
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.assemble import assemble
 from tracetape.sources.fetch import files_of
-from tracetape.sources.reading import TRUNCATED_FILE, read_files
+from tracetape.sources.marks import read_recordings
+from tracetape.sources.reading import TRUNCATED_FILE
 from tracetape.sources.records import SKIPPED, TRUNCATED
 
 __all__ = ["load", "read_spans"]
@@ -28,6 +29,9 @@ def load(
     strict: bool = False,
 ) -> Recording:
     """Read one run from files and directories, as one source.
+
+    A recording that is still running, or was killed, can be read: the calls that had begun are in it as
+    `unfinished`, from what is noted beside its file (`<file>.open.<pid>`).
 
     sources:   paths. A directory is all files in it. The format is told by content, never by name: OTLP
                JSON (lines, documents, arrays, bare spans, log lines between) and OTLP protobuf (one message,
@@ -56,7 +60,7 @@ def load(
     if wanted is not None and traces == "all":
         raise UsageError('trace_id picks one trace and traces="all" takes every one: give only one of them')
     recording = assemble(
-        read_files(files_of(sources), hold=True),
+        read_recordings(files_of(sources), hold=True),
         source=", ".join(os.fspath(source) for source in sources),
         trace_id=wanted,
         everything=traces == "all",
@@ -68,7 +72,8 @@ def load(
 
 
 def read_spans(*sources: str | os.PathLike[str]) -> Iterator[SpanRecord]:
-    """Every span of every trace, in the order of the files, duplicates included.
+    """Every span of every trace, in the order of the files, duplicates included; then the spans that had begun
+    and not ended when a recording of ours was killed, or that run still: their `end_ns` is None.
 
     Knows no traces: what is ambiguous, conflicting or missing is for `load` to say, and so are gaps.
     Spans come as they are read; the errors of reading (see `load`) come where they are met, NO_SPANS at
@@ -80,7 +85,7 @@ def read_spans(*sources: str | os.PathLike[str]) -> Iterator[SpanRecord]:
 
 def _every_span(sources: tuple[str | os.PathLike[str], ...]) -> Iterator[SpanRecord]:
     empty = True
-    for item in read_files(files_of(sources)):
+    for item in read_recordings(files_of(sources)):
         if isinstance(item, SpanRecord):
             empty = False
             yield item

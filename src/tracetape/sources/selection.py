@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 
 from tracetape.errors import SourceError, TraceSelectionError, TraceStructureError
 from tracetape.model.span import Gap, SpanRecord
+from tracetape.semconv.read import is_mark
 
 __all__ = ["Selection", "select"]
 
@@ -90,22 +91,26 @@ def _collapse(chosen: Selection, source: str) -> None:
     repeated: list[SpanRecord] = []
     for span in chosen.spans:
         first = kept.setdefault((span.trace_id, span.span_id), span)
-        if first is span:
+        if first is span or is_mark(span):
+            continue  # the mark of a call that is there: somebody has put the files into one
+        if is_mark(first):
+            kept[span.trace_id, span.span_id] = span
             continue
         if first != span:
             raise _conflict(first, span)
         repeated.append(span)
+    total = len(chosen.spans)
+    chosen.spans = list(kept.values())
     if repeated:
         chosen.gaps.append(
             Gap(
                 "DUPLICATE_SPAN",
-                f"{len(repeated):,} of {len(chosen.spans):,} spans are there more than once with equal content, "
+                f"{len(repeated):,} of {total:,} spans are there more than once with equal content, "
                 f"such as {repeated[0].name[:80]!r} {repeated[0].span_id} (an export that was retried); each is "
                 "kept once",
                 source,
             )
         )
-        chosen.spans = list(kept.values())
 
 
 def _conflict(first: SpanRecord, second: SpanRecord) -> TraceStructureError:

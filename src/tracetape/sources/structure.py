@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tracetape.errors import TraceStructureError
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.semconv import names
-from tracetape.semconv.read import is_recording_root
+from tracetape.semconv.read import is_mark, is_recording_root
 
 __all__ = ["parents_of", "structure_gaps"]
 
@@ -48,7 +48,7 @@ def structure_gaps(
     gaps += [
         Gap("UNENDED_SPAN", f"{_name(span)} has no end: it was exported before it ended", span.where)
         for span in spans
-        if span.end_ns is None
+        if span.end_ns is None and not is_mark(span)
     ]
     return gaps + _clock_gaps(spans, parents, source)
 

@@ -76,6 +76,21 @@ def test_what_stands_inside_a_served_call_is_in_the_way_of_a_live_one_alone():
     assert not usable(given)
 
 
+def test_a_call_that_had_not_ended_is_where_a_replay_ends():
+    plan = Crossing(boundary="plan", occurrence=1)
+    begun = [
+        Crossing(boundary="place_order", occurrence=n, outcome="unfinished", grade=UNUSABLE) for n in range(1, 8)
+    ]
+
+    assert text(recording(plan, begun[0]))[-1] == (
+        "replayable as far as it goes: of 2 crossings 1 had not ended when the recording did (place_order@1), and "
+        "a replay ends there"
+    )
+    assert "of 8 crossings 7 had not ended" in text(recording(plan, *begun))[-1]
+    assert "place_order@5, …)" in text(recording(plan, *begun))[-1]
+    assert not usable(recording(plan, begun[0]))
+
+
 def test_gaps_of_the_recording_are_listed():
     gap = Gap("SKIPPED", "3 lines were no spans", "run.jsonl")
 

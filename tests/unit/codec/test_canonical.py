@@ -141,3 +141,13 @@ def test_a_path_that_cannot_be_read_is_refused(path: str, message: str | None) -
         IgnorePaths([path])
     if message is not None:
         assert str(caught.value) == message
+
+
+def test_the_text_of_an_exception_does_not_count_where_it_is_made_of_what_was_not_stored():
+    class Client:
+        pass
+
+    first, second = (to_tree(ValueError(Client())) for _ in range(2))
+    assert canonical(first) == canonical(second)
+    assert "text" not in canonical(first)
+    assert "text" in canonical(to_tree(KeyError("a")))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tracetape.codec import OpaquePart, encode, parse, scan, to_tree
+from tracetape.codec import OpaquePart, encode, parse, scan, to_tree, unnoticed
 from tracetape.codec.encoder import DEPTH_LIMIT
 from tracetape.codec.opaque import Missing
 from tracetape.codec.reader import Reader
@@ -373,6 +373,32 @@ def test_the_hook_is_told_path_and_type():
     with pytest.raises(Halt) as caught:
         value.send()
     assert caught.value.args == ("$[0]", f"{__name__}:Client")
+
+
+def test_its_text_is_a_use_in_what_a_program_was_served_and_none_where_values_are_looked_at():
+    def hook(path: str, type_name: str) -> Any:
+        raise Stop
+
+    served = Reader(missing=hook).result(encode([Client()]))
+    for use in (repr, str, "{}".format):
+        with pytest.raises(Stop):
+            use(served)
+    shown = Reader().result(encode([Client()]))
+    assert repr(shown) == f"[<Missing {__name__}:Client at $[0]>]"
+
+
+def test_what_we_look_at_ourselves_is_not_noticed():
+    def hook(path: str, type_name: str) -> Any:
+        raise Stop
+
+    (one,) = Reader(missing=hook).result(encode([Client()]))
+    text = f"<Missing {__name__}:Client at $[0]>"
+    assert [unnoticed(use, one) for use in (repr, str, "{}".format)] == [text] * 3
+    with pytest.raises(ValueNotRebuilt):
+        unnoticed(bool, one)
+    assert to_tree(ValueError(one))["args"] == [to_tree(one)]
+    with pytest.raises(Stop):
+        bool(one)
 
 
 def test_a_hook_that_returns_does_not_let_it_pass():

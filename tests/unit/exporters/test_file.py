@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tracetape.errors import RecordingError, UsageError
-from tracetape.exporters.file import SpanFile
+from tracetape.exporters.file import Lookout, SpanFile
 
 
 @pytest.fixture
@@ -125,3 +125,32 @@ def test_a_mode_that_is_none_is_refused_with_the_three_that_are(path: Path) -> N
         SpanFile(path, "rw")
     assert str(caught.value) == 'mode=\'rw\' is not one of "x" (a new file), "a" (add to it), "w" (empty it first)'
     assert not path.exists()
+
+
+def test_another_process_s_file_is_added_to_only_where_it_is_still_there(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    with pytest.raises(RecordingError):
+        SpanFile(path, "a", must_exist=True)
+    first = SpanFile(path)
+    first.write(b"one\n")
+    second = SpanFile(path, "a", must_exist=True)
+    second.write(b"two\n")
+    assert path.read_bytes() == b"one\ntwo\n"
+    assert first.identity == second.identity != SpanFile(tmp_path / "other.jsonl").identity
+
+
+def test_a_lookout_sees_a_text_however_it_came_and_that_the_file_was_emptied(tmp_path: Path) -> None:
+    file = SpanFile(tmp_path / "run.jsonl")
+    lookout, other = Lookout(file, b"the end"), Lookout(file, b"never")
+    assert not lookout.sees()
+    file.write(b"x" * (2**20 - 3) + b"the ")
+    assert not lookout.sees()
+    file.write(b"end")
+    assert lookout.sees()
+    assert not other.sees()
+    SpanFile(tmp_path / "run.jsonl", "w")
+    assert lookout.sees()
+    assert other.sees()
+    whole = SpanFile(tmp_path / "whole.jsonl")
+    whole.write(b"x" * (2**20 - 3) + b"the end")
+    assert Lookout(whole, b"the end").sees()

@@ -27,12 +27,12 @@ def line(number: int, parent: int | None = 1) -> bytes:
     )
 
 
-def test_a_directory_is_one_source_without_marks_and_hidden_files(tmp_path):
+def test_a_directory_is_one_source_without_hidden_files_and_the_marks_of_no_file(tmp_path):
     (tmp_path / "b.jsonl").write_bytes(line(1, None))
     (tmp_path / "a.jsonl").write_bytes(line(2))
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "c.jsonl").write_bytes(line(3))
-    (tmp_path / "b.jsonl.open.4711").write_bytes(b"not for us")
+    (tmp_path / "gone.jsonl.open.4711").write_bytes(b"not for us")
     (tmp_path / ".hidden").write_bytes(b"not for us")
     recording = load(tmp_path)
 

@@ -1,0 +1,62 @@
+"""Adds the calls in flight to what a file has: those noted beside it that it has not finished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tracetape.errors import SourceError
+from tracetape.model.span import Gap, SpanRecord
+from tracetape.semconv.read import is_mark
+from tracetape.sources.fetch import marks_beside
+from tracetape.sources.reading import TRUNCATED_FILE, read_files
+from tracetape.sources.records import TRUNCATED
+
+__all__ = ["read_recordings"]
+
+SpanKey = tuple[str, str]
+
+
+def read_recordings(paths: Sequence[Path], *, hold: bool = False) -> Iterator[SpanRecord | Gap]:
+    """What `read_files` yields, then the marks beside the files whose spans are in none of them.
+
+    A damaged file of marks is gap MARKS_UNREADABLE: it never keeps the recording from being read. That its
+    last line is torn is no gap, for the process died in writing it.
+
+    Raises as `read_files` does.
+    """
+    # Before the files: a call that ends meanwhile is in them then. The other way round it would be in neither.
+    open_calls: dict[SpanKey, SpanRecord] = {}
+    gaps: list[Gap] = []
+    for path in marks_beside(paths):
+        gaps += _read_marks(path, open_calls)
+    for item in read_files(paths, hold=hold):
+        if open_calls and isinstance(item, SpanRecord):
+            open_calls.pop((item.trace_id, item.span_id), None)
+        yield item
+    yield from gaps
+    yield from open_calls.values()
+
+
+def _read_marks(path: Path, open_calls: dict[SpanKey, SpanRecord]) -> list[Gap]:
+    gaps: list[Gap] = []
+    others = 0
+    try:
+        # Never held: the file is gone as soon as the run has ended.
+        for item in read_files([path]):
+            if isinstance(item, Gap):
+                gaps += [] if item.code == TRUNCATED else [item]
+            elif is_mark(item):
+                open_calls.setdefault((item.trace_id, item.span_id), item)
+            else:
+                others += 1
+    except SourceError as error:
+        if error.code != TRUNCATED_FILE and path.exists():
+            return [_unreadable(str(error), path)]
+    if others:
+        gaps.append(_unreadable(f"{others:,} spans in it are no marks of calls in flight, and are left out", path))
+    return gaps
+
+
+def _unreadable(why: str, path: Path) -> Gap:
+    return Gap("MARKS_UNREADABLE", f"what was in flight is not known in full: {why}", str(path))
