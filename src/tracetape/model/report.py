@@ -95,6 +95,7 @@ class Report:
     network_attempts:  what the guard refused, `host:port` and how.
     loopback:          addresses on this machine that were reached.
     untouched:         recorded calls that nobody made, of names that nothing in this process is marked with.
+    renamed_ids:       how many generated ids differ from the recorded ones in what is asked.
     notes:             what else is listed and is no divergence.
     ended:             where the program left the recording, or "".
     """
@@ -106,6 +107,7 @@ class Report:
     network_attempts: list[str] = field(default_factory=list)
     loopback: list[str] = field(default_factory=list)
     untouched: list[str] = field(default_factory=list)
+    renamed_ids: int = 0
     notes: list[str] = field(default_factory=list)
     ended: str = ""
 
@@ -143,6 +145,8 @@ class Report:
         parts.append(f"model calls: {self.model_calls}")
         if self.untouched:
             parts.append(f"untouched: {len(self.untouched)}")
+        if self.renamed_ids:
+            parts.append(f"renamed ids: {self.renamed_ids}")
         if self.network_attempts:
             parts.append(f"connections refused: {len(self.network_attempts)}")
         diverged = " DIVERGED" if self.divergences else ""

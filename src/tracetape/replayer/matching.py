@@ -9,6 +9,7 @@ from typing import Any
 from tracetape.codec.canonical import differences
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Difference
+from tracetape.replayer.renaming import Renaming, masked
 from tracetape.replayer.stubs import Stub, StubTable
 
 __all__ = ["LOOKED_AT", "Asked", "Match", "find"]
@@ -34,62 +35,77 @@ class Asked:
 class Match:
     """`kind`: equal, changed, moved or unrecorded. `stub` is None for unrecorded alone.
 
-    nearest:  for unrecorded: the recorded call most like it, and whether it was used up.
+    nearest:  for unrecorded: the recorded call most like it.
+    renamed:  it is equal but for generated ids.
     """
 
     kind: str
     stub: Stub | None = None
     changes: tuple[Difference, ...] = ()
     nearest: Stub | None = None
+    renamed: bool = False
 
 
 _NOTHING_LIKE_IT = Match("unrecorded")
 LOOKED_AT = 1_000
 
 
-def find(table: StubTable, asked: Asked, unused: Callable[[Sequence[Stub]], Iterator[Stub]]) -> Match:
+def find(
+    table: StubTable,
+    asked: Asked,
+    unused: Callable[[Sequence[Stub]], Iterator[Stub]],
+    renaming: Renaming | None = None,
+) -> Match:
     """The crossing that answers.
 
-    `unused` gives the stubs of a sequence that nobody has asked for yet. First an equal one under the
-    same parent; else the nearest unused one there has changed; else an equal one elsewhere has moved.
+    unused:    gives the stubs of a sequence that nobody has asked for yet.
+    renaming:  of the generated ids; None where ids must be the recorded ones.
+
+    First an equal one under the same parent; else the nearest unused one there, which is equal if it differs
+    in generated ids alone, and has changed otherwise; else an equal one elsewhere has moved.
     """
     boundary, key = asked.boundary, asked.key
     equal = next(unused(table.equal_under(boundary, asked.under, key)), None)
     if equal is not None:
         return Match("equal", equal)
-    changed = _nearest(unused(table.under(boundary, asked.under)), asked.tree)
-    if changed is not None:
-        return _changed(changed, asked.tree)
+    here = _nearest(unused(table.under(boundary, asked.under)), asked.tree, renaming)
+    if here is not None:
+        return here
     elsewhere = next(unused(table.equal_anywhere(boundary, key)), None)
     if elsewhere is not None:
         return Match("equal" if asked.loose else "moved", elsewhere)
     if asked.loose:
-        anywhere = _nearest(unused(table.named(boundary)), asked.tree)
+        anywhere = _nearest(unused(table.named(boundary)), asked.tree, renaming)
         if anywhere is not None:
-            return _changed(anywhere, asked.tree)
-    like = _nearest(iter(table.named(boundary)), asked.tree)
-    if like is None:
-        return _NOTHING_LIKE_IT
-    return Match("unrecorded", None, differences(like.tree, asked.tree) if like.key is not None else (), like)
+            return anywhere
+    like = _nearest(iter(table.named(boundary)), asked.tree, None)
+    return _NOTHING_LIKE_IT if like is None else Match("unrecorded", None, like.changes, like.stub)
 
 
-def _changed(stub: Stub, tree: Any) -> Match:
-    if stub.key is None:
-        return Match("equal", stub)
-    return Match("changed", stub, differences(stub.tree, tree))
-
-
-def _nearest(stubs: Iterator[Stub], tree: Any) -> Stub | None:
+def _nearest(stubs: Iterator[Stub], tree: Any, renaming: Renaming | None) -> Match | None:
     """The stub with the fewest differing leaves, the earliest of equals. Looks at the first
     `LOOKED_AT` only: a report about more would not be read."""
-    best: tuple[int, Stub] | None = None
+    best: Match | None = None
     for looked, stub in enumerate(stubs):
         if looked >= LOOKED_AT:
             break
-        recorded = stub.tree
-        distance = 0 if recorded is None else len(differences(recorded, tree))
-        if best is None or distance < best[0]:
-            best = (distance, stub)
-        if distance == 0:
-            break
-    return best[1] if best else None
+        if stub.key is None:
+            return Match("equal", stub)
+        changes = _unexplained(stub.tree, tree, renaming)
+        if not changes:
+            return Match("equal", stub, renamed=True)
+        if best is None or len(changes) < len(best.changes):
+            best = Match("changed", stub, changes)
+    return best
+
+
+def _unexplained(recorded: Any, now: Any, renaming: Renaming | None) -> tuple[Difference, ...]:
+    """Where two trees differ, without what a renaming of generated ids explains."""
+    changes = differences(recorded, now)
+    if renaming is None or not changes:
+        return changes
+    masks = masked(recorded), masked(now)
+    unlike = {change.path for change in differences(*masks)}
+    if not unlike:
+        return () if renaming.explains(recorded, now) else changes
+    return tuple(change for change in changes if change.path in unlike) or changes

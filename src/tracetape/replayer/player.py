@@ -29,6 +29,7 @@ from tracetape.replayer.deciding import Situation, decide
 from tracetape.replayer.halting import EndOfRecording, Halt
 from tracetape.replayer.matching import Asked, Match, find
 from tracetape.replayer.outcomes import live_shape, outcome_changes, recorded_shape
+from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.reporting import Halted
 from tracetape.replayer.serving import patched_outcome, recorded_outcome
 from tracetape.replayer.stubs import Stub, StubTable
@@ -61,6 +62,7 @@ class Player:
         self._keys: dict[str, Callable[..., Any]] = {}
         self._table = StubTable(recording, options.plan, options.ignore)
         self._used: dict[int, object] = {}
+        self._renaming = None if options.strict else Renaming()
         self._first_unused: dict[int, int] = {}  # by the identity of the table's own lists
         self._new: Counter[str] = Counter()
         self._steps: dict[tuple[str, str], Step] = {}
@@ -238,10 +240,16 @@ class Player:
         """The match, marked as used. A signal handler may call a boundary in the middle of this, under the
         same lock, and take the same stub: then look again."""
         while True:
-            match = find(self._table, asked, self._unused)
+            match = find(self._table, asked, self._unused, self._renaming)
             mine = object()
             if match.stub is None or self._used.setdefault(match.stub.position, mine) is mine:
+                self._rename(match, asked)
                 return match
+
+    def _rename(self, match: Match, asked: Asked) -> None:
+        if match.renamed and match.stub is not None and self._renaming is not None:
+            self._renaming.accept(match.stub.tree, asked.tree)
+            self._report.renamed_ids = self._renaming.renamed
 
     def _unused(self, stubs: Sequence[Stub]) -> Iterator[Stub]:
         """Starts behind those that are known to be used, so that the thousandth of a thousand identical

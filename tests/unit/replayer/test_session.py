@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -805,6 +806,37 @@ class TestServing:
         ):
             keyed("a", 2)
             timed("b", 2)
+
+    def test_ids_that_every_run_makes_anew_are_no_divergence_and_an_amount_beside_them_is(
+        self, tmp_path: Path
+    ) -> None:
+        """As LangGraph gives every message a uuid4 of its own."""
+
+        @tracetape.boundary("agent", kind="agent")
+        def agent(messages: list[dict[str, Any]], amount: int) -> str:
+            return f"answer {len(messages)}"
+
+        def program(amount: int = 5) -> list[str]:
+            messages: list[dict[str, Any]] = [{"id": str(uuid.uuid4()), "text": "hi"}]
+            answers = []
+            for _ in range(3):
+                answers.append(agent(messages, amount))
+                messages.append({"id": str(uuid.uuid4()), "reply_to": messages[-1]["id"], "text": answers[-1]})
+            return answers
+
+        path = record(tmp_path / "run.jsonl", program)
+        with tracetape.replay(path) as tape:
+            assert program() == ["answer 1", "answer 2", "answer 3"]
+        assert tape.report.verdict == "same"
+        assert tape.report.renamed_ids == 3
+        assert "renamed ids: 3" in tape.report.first_line
+        with pytest.raises(DivergenceError) as caught, tracetape.replay(path):
+            program(amount=6)
+        assert [str(change) for change in caught.value.report.divergences[0].changes] == [  # type: ignore[union-attr]
+            "$.amount: recorded 5, now 6"
+        ]
+        with pytest.raises(DivergenceError, match=r"\$\.messages\[0\]\.id"), tracetape.replay(path, strict=True):
+            program()
 
     def test_steps_are_looked_up_by_name_and_a_wrong_one_is_told(self, recorded: Path) -> None:
         with tracetape.replay(recorded) as tape:
