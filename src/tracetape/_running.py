@@ -52,38 +52,40 @@ class Running:
         self.flow.close()
         raise RuntimeError(f"{type(self.mode).__name__}.cross yielded twice for one call")
 
-    def attach(self) -> list[Any]:
-        return [scope.attach() for scope in self.call.scopes]
+    def current(self) -> list[Any]:
+        """What is current now, to be put back: taken before anything is attached, since an exception out of a
+        signal handler may come at any moment."""
+        return [scope.current() for scope in self.call.scopes]
 
-    def detach(self, tokens: list[Any]) -> None:
-        for scope, token in zip(reversed(self.call.scopes), reversed(tokens), strict=True):
-            scope.detach(token)
+    def attach(self) -> None:
+        for scope in self.call.scopes:
+            scope.attach()
+
+    def detach(self, before: list[Any]) -> None:
+        for scope, one in zip(reversed(self.call.scopes), reversed(before), strict=True):
+            scope.detach(one)
 
     def step(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """One step of the function's own code, with its scopes current."""
-        tokens = self.attach()
+        before = self.current()
         try:
+            self.attach()
             return function(*arguments)
         finally:
             # This frame will be in the traceback of an exception that is thrown in: a cycle would keep it alive.
             del function, arguments
-            self.detach(tokens)
+            self.detach(before)
 
     async def astep(self, awaitable: Awaitable[Any]) -> Any:
-        """The same for a step that may wait. When the loop throws the coroutine away, the scopes were
-        attached in a context that is not this one any more, and nothing is left to detach them from."""
-        tokens = self.attach()
+        """The same for a step that may wait. When the loop throws the coroutine away, that may happen in
+        another context: then nothing of ours is current there, and nothing is put back."""
+        before = self.current()
         try:
-            value = await awaitable
-        except GeneratorExit:
-            raise
-        except BaseException:
-            self.detach(tokens)
-            raise
+            self.attach()
+            return await awaitable
         finally:
             del awaitable  # see step
-        self.detach(tokens)
-        return value
+            self.detach(before)
 
     def watch(self, item: Any) -> None:
         for watcher in self.call.watchers:

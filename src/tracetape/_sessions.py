@@ -12,10 +12,10 @@ import threading
 import weakref
 from collections.abc import Collection
 from concurrent.futures.thread import _worker as _pool_worker
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tracetape import _processes, _starting
 from tracetape._processes import OpenRun, Word
@@ -118,14 +118,15 @@ class FrameScope:
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
 
-    def attach(self) -> Token[Frame]:
-        return _frame.set(self.frame)
+    def current(self) -> Frame:
+        return _frame.get()
 
-    def detach(self, token: Any) -> None:
-        try:
-            _frame.reset(token)
-        except ValueError:
-            pass  # this step goes on in another context (a coroutine driven by hand): nothing of ours is there
+    def attach(self) -> None:
+        _frame.set(self.frame)
+
+    def detach(self, before: Frame) -> None:
+        if _frame.get() is self.frame:
+            _frame.set(before)
 
 
 def mark(name: str) -> None:

@@ -37,11 +37,15 @@ current: ContextVar[str] = ContextVar("current", default="outside")
 
 
 class Scope:
-    def attach(self) -> Any:
-        return current.set("inside")
+    def current(self) -> str:
+        return current.get()
 
-    def detach(self, token: Any) -> None:
-        current.reset(token)
+    def attach(self) -> None:
+        current.set("inside")
+
+    def detach(self, before: str) -> None:
+        if current.get() == "inside":
+            current.set(before)
 
 
 class Watching:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import textwrap
 
 import pytest
@@ -56,7 +57,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 @pytest.fixture
 def run(pytester, recorded):
     """Run a test file that lies beside the agent and its recording; the agent is `agent` there."""
-    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\nasyncio_mode = strict\n")
+    asyncio = "asyncio_default_fixture_loop_scope = function\nasyncio_mode = strict\n"
+    pytester.makeini("[pytest]\n" + (asyncio if importlib.util.find_spec("pytest_asyncio") else ""))
     pytester.makepyfile(agent_under_test=AGENT)
     (pytester.path / "run.otlp.jsonl").write_bytes(recorded)
     pytester.syspathinsert()
@@ -404,6 +406,7 @@ def test_a_setup_that_fails_behind_the_tape_closes_it(run):
     result.assert_outcomes(errors=1, passed=1)
 
 
+@pytest.mark.optional
 def test_an_asyncio_test_is_replayed(run):
     result = run("""
         import asyncio

@@ -38,7 +38,7 @@ class MarksFile:
 
     def __init__(self, beside: Path, *, fsync: bool = False, compact_above: int = COMPACT_ABOVE) -> None:
         # The program may change its directory during the run.
-        self._beside = os.path.abspath(beside)  # noqa: PTH100 (Path.absolute keeps `..`)
+        self._beside = os.path.realpath(beside)  # one place, by whatever link the file is written
         self._fsync = fsync
         self._least = compact_above
         self._closed = False
@@ -202,6 +202,7 @@ os.register_at_fork(after_in_child=_after_fork)
 def remove_marks(beside: Path, *, quietly: bool) -> None:
     """Remove what killed runs have left beside a file that is new or emptied: they are in it no more."""
     found = []
+    beside = Path(os.path.realpath(beside))
     try:
         with os.scandir(beside.parent) as entries:
             for entry in entries:
@@ -222,6 +223,7 @@ def remove_marks(beside: Path, *, quietly: bool) -> None:
 def remove_finished_marks(beside: Path) -> None:
     """Remove what processes have left that ended without a last word (`os._exit`, SIGTERM), as those of a pool
     do, where the recording has every call that is noted in it."""
+    beside = Path(os.path.realpath(beside))
     try:
         with os.scandir(beside.parent) as entries:
             found = [(entry.path, names.MARKS_NAME.fullmatch(entry.name)) for entry in entries]

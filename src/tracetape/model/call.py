@@ -58,12 +58,15 @@ class BoundarySpec:
 class ContextScope(Protocol):
     """Something that is current while the function's own code runs.
 
-    `attach` returns a token that `detach` takes; both are called within one step of one context.
+    `current` says what is current before, `attach` puts this in its place, `detach` puts back what was. It
+    does nothing where this is not current any more: a step may end in another context than it began in.
     """
 
-    def attach(self) -> Any: ...
+    def current(self) -> Any: ...
 
-    def detach(self, token: Any) -> None: ...
+    def attach(self) -> None: ...
+
+    def detach(self, before: Any) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 from collections.abc import Callable, Mapping
@@ -46,6 +47,8 @@ class _Ids:
         return True
 
 
+_log = logging.getLogger("tracetape")
+_said = False
 _ids = _Ids()
 _NEAREST = otel_context.create_key("tracetape-nearest-span")
 _tracer: tuple[Any, Tracer] | None = None
@@ -67,11 +70,22 @@ class HostSpan:
     parent_id: str | None
     unseen_parent: bool
 
-    def attach(self) -> Any:
-        return otel_context.attach(self.context)
+    def current(self) -> Context:
+        return otel_context.get_current()
 
-    def detach(self, token: Any) -> None:
-        otel_context.detach(token)
+    def attach(self) -> None:
+        otel_context.attach(self.context)
+
+    def detach(self, before: Context) -> None:
+        """By value, not by a token: OpenTelemetry logs an error for one of another context, and an exception
+        out of a signal handler may come between the two."""
+        now = otel_context.get_current()
+        if now is self.context:
+            otel_context.attach(before)
+        elif trace.get_current_span(now) is self.span:
+            # The function has left something for its caller (baggage): that stays, our span does not.
+            below = otel_context.set_value(_NEAREST, otel_context.get_value(_NEAREST, before), now)
+            otel_context.attach(trace.set_span_in_context(trace.get_current_span(before), below))
 
 
 def present() -> bool:
@@ -86,7 +100,7 @@ def start_span(name: str, attributes: Mapping[str, Any], start_ns: int, within: 
     """
     parent = otel_context.get_current() if within is None else within
     above = trace.get_current_span(parent).get_span_context()
-    span = _current_tracer().start_span(name, context=parent, attributes=dict(attributes), start_time=start_ns)
+    span = _started(name, parent, attributes, start_ns)
     own = span.get_span_context()
     if not own.is_valid or own.span_id == above.span_id:
         own = SpanContext(
@@ -109,6 +123,18 @@ def start_span(name: str, attributes: Mapping[str, Any], start_ns: int, within: 
         parent_id=above_id if isinstance(above_id, str) else None,
         unseen_parent=unseen,
     )
+
+
+def _started(name: str, parent: Context, attributes: Mapping[str, Any], start_ns: int) -> Span:
+    """The host's span; none where its sampler or a processor raises, which is no reason to lose the call."""
+    global _said
+    try:
+        return _current_tracer().start_span(name, context=parent, attributes=dict(attributes), start_time=start_ns)
+    except Exception as error:  # noqa: BLE001
+        if not _said:
+            _said = True
+            _log.warning("tracetape: the host's tracer provider made no span: %s: %s", type(error).__name__, error)
+        return trace.INVALID_SPAN
 
 
 def nearest_in(trace_id: str) -> tuple[str, int] | None:

@@ -101,6 +101,8 @@ class Recorder:
         return outcome
 
     def _settle(self, opened: _Opened, call: Call, outcome: Outcome) -> None:
+        if opened.crossing.process_id != _process_id:
+            return  # a forked child leaves the call too: it is the parent's to end
         for run in self._runs:
             run.ended(opened.crossing.seq or 0)
         if guard("an outcome", unnoticed, self._close, opened, call, outcome) is None:
@@ -206,6 +208,8 @@ class Recorder:
 
     def _abort(self, opened: _Opened, call: Call, error: BaseException) -> bool:
         """End the host's span of a call that a halt cut off; it is no crossing, and no line is written."""
+        if opened.crossing.process_id != _process_id:
+            return True
         for run in self._runs:
             run.unmark(opened.span.span_id)
         span = opened.span.span

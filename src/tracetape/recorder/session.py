@@ -25,6 +25,7 @@ from tracetape.exporters.otlp_json import encode_line
 from tracetape.model.recording import Recording
 from tracetape.model.span import Scope, SpanRecord, Status
 from tracetape.recorder import host
+from tracetape.recorder.storing import guard
 from tracetape.semconv import names
 
 __all__ = ["Run", "listeners", "record"]
@@ -108,6 +109,10 @@ class Run:
         self._started = time.time_ns()
         marked = {names.SCHEMA_VERSION: names.SCHEMA_VERSION_NOW, **self._attributes}
         self._before = otel_context.get_current()
+        self._around = next(
+            (run for run in _sessions.opened_recordings() if isinstance(run, Run) and run.context is self._before),
+            None,
+        )
         self._root = host.start_span(self._name, marked, self._started)
         self.trace_id = self._root.trace_id
         self.opener = threading.current_thread()
@@ -130,13 +135,23 @@ class Run:
         if os.getpid() != self._process:
             self._leave()  # a forked child leaves the block too: the root is the parent's to end
             return
-        if otel_context.get_current() is self._root.context:
-            # By attaching what was before, not by a token: the block may be left in another context.
-            otel_context.attach(self._before)
-        self._end(error)
-        self._leave()
+        if otel_context.get_current() is self._root.context or host.nearest_in(self.trace_id) is not None:
+            # By attaching what was before, not by a token: the block may be left in another context; and an
+            # exception out of a signal handler may have left a call of it current.
+            otel_context.attach(self._still_before())
+        try:
+            self._end(error)
+        finally:
+            self._leave()
         if self._with_marks:
             remove_finished_marks(Path(self._told.path))
+
+    def _still_before(self) -> Context:
+        """What was current before this run, past the runs around it that have been left meanwhile."""
+        before, around = self._before, self._around
+        while around is not None and not around._is_open:
+            before, around = around._before, around._around
+        return before
 
     def _join_first(self) -> None:
         """A run of a process that was itself started inside one is a part of that one too."""
@@ -259,19 +274,24 @@ class Run:
         if self._unseen:
             told[names.FOREIGN_UNSEEN] = self._unseen
         failed = isinstance(error, Exception)
-        message = f"{type(error).__qualname__}: {error}"[:1000] if failed else ""
+        message = guard("an exception's text", lambda: f"{type(error).__qualname__}: {error}"[:1000])
+        message = message or type(error).__qualname__ if failed else ""
         status = Status("ERROR", message) if failed else Status()
         record = replace(self._root_record(told), end_ns=ended, status=status)
         self.write(record)
         for run in self._enclosing:
             if isinstance(run, Run):
                 run.write(self._as_inside(run, record))
+        guard("the root on the host's provider", self._end_host_span, record, told)
+
+    def _end_host_span(self, record: SpanRecord, told: Mapping[str, Any]) -> None:
         span = self._root.span
         if span.is_recording():
             span.set_attributes(told)
-            if failed:
-                span.set_status(StatusCode.ERROR, message if self.settings.host_content else None)
-        span.end(ended)
+            if record.status.code == "ERROR":
+                shown = record.status.message if self.settings.host_content else None
+                span.set_status(StatusCode.ERROR, shown)
+        span.end(record.end_ns)
 
 
 def record(

@@ -213,8 +213,8 @@ def _lack(
     if off == "omitted":
         return Gap(
             "PAYLOAD_OMITTED",
-            f"the {which} was not exported: {size or 0:,} bytes, over TRACETAPE_EXPORT_LIMIT; "
-            "the file written by tracetape.record has it",
+            f"the {which} was left out: {size or 0:,} bytes, over TRACETAPE_EXPORT_LIMIT on a host's span (the "
+            "file written by tracetape.record has it), or over 120 MiB in a file",
             where,
         )
     if names.MARK in attributes and size is not None:

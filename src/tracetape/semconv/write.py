@@ -14,6 +14,7 @@ from tracetape.semconv import names
 __all__ = ["content", "host_content", "identity", "mark", "outcome", "pieces", "span_name"]
 
 TINY = 64
+FILE_LIMIT = 120 * 2**20
 MARK_LIMIT = 65_536
 
 
@@ -83,13 +84,21 @@ def outcome(crossing: Crossing, response_model: str | None) -> dict[str, Any]:
 def content(crossing: Crossing, *, failed: bool = False) -> dict[str, Any]:
     """The payloads for our own file: whole, each one string. Set these last.
 
+    Over FILE_LIMIT a value is left out as well: readers take lines of up to 256 MiB, and a text may be twice
+    as long once it is a JSON string in one.
+
     failed:  `input=` or `output=` of the boundary raised, so that a payload is not there.
     """
     written: dict[str, Any] = {names.CONTENT: "failed"} if failed else {}
-    for payload, value, digest, size in _payloads(crossing):
+    payloads = _payloads(crossing)
+    left_out = _left_out(payloads, FILE_LIMIT)
+    if left_out:
+        written[names.CONTENT] = "omitted"
+    for payload, value, digest, size in payloads:
         written[digest] = payload.digest
         written[size] = payload.size
-        written[value] = payload.text
+        if value not in left_out:
+            written[value] = payload.text
     return written
 
 
@@ -110,10 +119,7 @@ def host_content(crossing: Crossing, settings: Settings, *, failed: bool = False
     """
     written: dict[str, Any] = {names.CONTENT: "failed"} if failed else {}
     payloads = _payloads(crossing)
-    left_out: set[str] = set()
-    for _, value, _, _ in payloads:
-        if sum(one.size for one, key, _, _ in payloads if key not in left_out) > settings.export_limit:
-            left_out.add(value)
+    left_out = _left_out(payloads, settings.export_limit)
     if not settings.host_content or left_out:
         written[names.CONTENT] = "omitted" if settings.host_content else "off"
     for payload, value, digest, size in payloads:
@@ -124,6 +130,15 @@ def host_content(crossing: Crossing, settings: Settings, *, failed: bool = False
         if settings.host_content and value not in left_out:
             written[value] = pieces(payload.text, settings.piece_limit)
     return written
+
+
+def _left_out(payloads: list[tuple[Payload, str, str, str]], limit: int) -> set[str]:
+    """The keys of the values that a span of `limit` bytes has no room for, the input's first."""
+    left_out: set[str] = set()
+    for _, value, _, _ in payloads:
+        if sum(one.size for one, key, _, _ in payloads if key not in left_out) > limit:
+            left_out.add(value)
+    return left_out
 
 
 def pieces(text: str, limit: int) -> str | list[str]:

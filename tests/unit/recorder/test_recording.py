@@ -299,6 +299,136 @@ def test_after_a_fork_both_sides_go_on_into_one_readable_file(tmp_path: Path) ->
     assert recording.gaps == ()
 
 
+def test_a_forked_child_that_leaves_through_an_open_call_does_not_end_it(tmp_path: Path) -> None:
+    program = textwrap.dedent(
+        """
+        import os, sys, tracetape
+
+        @tracetape.boundary("parent")
+        def parent():
+            if os.fork() == 0:
+                sys.exit(0)
+            os.wait()
+            return "parent"
+
+        with tracetape.record(sys.argv[1]):
+            parent()
+        """
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "run.jsonl")], check=True)
+    recording = tracetape.load(tmp_path / "run.jsonl")
+    assert [(crossing.name, crossing.result) for crossing in recording.crossings] == [("parent@1", "parent")]
+    assert recording.gaps == ()
+
+
+def test_an_exception_whose_text_raises_leaves_the_block_as_itself(tmp_path: Path) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    with pytest.raises(Mute), tracetape.record(tmp_path / "run.jsonl") as run:
+        step(1)
+        raise Mute
+    assert numbers(run) == [1]
+    assert [path.name for path in tmp_path.iterdir()] == ["run.jsonl"]
+
+
+def test_recordings_left_out_of_order_leave_nothing_current(tmp_path: Path) -> None:
+    first, second = (tracetape.record(tmp_path / name) for name in ("a.jsonl", "b.jsonl"))
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    second.__exit__(None, None, None)
+    with tracetape.record(tmp_path / "c.jsonl") as third:
+        step(1)
+    assert third.trace_id not in (first.trace_id, second.trace_id)
+    assert third.recording["step", 1].parent is None
+
+
+def test_a_call_that_was_left_current_is_not_current_after_the_block(tmp_path: Path) -> None:
+    """As an exception out of a signal handler leaves it, where it comes while things are put back."""
+    from opentelemetry import context
+
+    inside: list[Any] = []
+
+    @tracetape.boundary("look")
+    def look() -> None:
+        inside.append(context.get_current())
+
+    outside = context.get_current()
+    with tracetape.record(tmp_path / "run.jsonl") as run:
+        look()
+        context.attach(inside[0])
+    assert context.get_current() is outside
+    with tracetape.record(tmp_path / "next.jsonl") as following:
+        step(1)
+    assert following.trace_id != run.trace_id
+
+
+def test_what_a_function_attaches_for_its_caller_stays(tmp_path: Path) -> None:
+    from opentelemetry import baggage, context, trace
+
+    @tracetape.boundary("attach")
+    def attach() -> None:
+        context.attach(baggage.set_baggage("k", "v"))
+
+    outside = context.get_current()
+    try:
+        with tracetape.record(tmp_path / "run.jsonl") as run:
+            attach()
+            assert baggage.get_baggage("k") == "v"
+            assert trace.format_span_id(trace.get_current_span().get_span_context().span_id) == run.root_id
+            step(1)
+        assert run.recording["step", 1].parent is None
+    finally:
+        context.attach(outside)
+
+
+def test_a_host_whose_sampler_raises_costs_no_crossing(tmp_path: Path) -> None:
+    program = textwrap.dedent(
+        """
+        import sys, tracetape
+        from opentelemetry import trace
+        from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+        from opentelemetry.sdk.trace.sampling import Sampler
+
+        class Raising(Sampler):
+            def should_sample(self, *args, **kwargs):
+                raise KeyError("sampler")
+
+            def get_description(self):
+                return "raising"
+
+        class Ending(SpanProcessor):
+            def on_end(self, span):
+                raise RuntimeError("processor")
+
+        provider = TracerProvider(sampler=Raising()) if sys.argv[2] == "sampler" else TracerProvider()
+        if sys.argv[2] == "processor":
+            provider.add_span_processor(Ending())
+        trace.set_tracer_provider(provider)
+
+        @tracetape.boundary("step")
+        def step(number):
+            return number
+
+        with tracetape.record(sys.argv[1]) as run:
+            assert step(1) == 1
+        recording = run.recording
+        assert [one.result for one in recording.crossings] == [1]
+        assert recording.gaps == (), recording.gaps
+        """
+    )
+    for which in ("sampler", "processor"):
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / which), which],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+
 def test_what_had_not_ended_with_the_recording_is_a_gap_of_it(tmp_path: Path) -> None:
     @tracetape.boundary("tokens")
     def tokens() -> Any:
