@@ -23,7 +23,7 @@ from tracetape.model.call import BoundarySpec, Call, Mode
 from tracetape.model.names import nearest
 from tracetape.recorder import host, joining
 from tracetape.recorder.mode import Recorder
-from tracetape.recorder.session import Run
+from tracetape.recorder.run import Run
 from tracetape.semconv.names import KINDS
 
 __all__ = ["boundary", "checkpoint", "effect"]

@@ -23,7 +23,7 @@ from tracetape.model.crossing import UNUSABLE
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.printing import escaped
 from tracetape.model.report import Divergence
-from tracetape.recorder.session import Run
+from tracetape.recorder.run import Run
 from tracetape.replayer.halting import EndOfRecording, Halt
 from tracetape.replayer.session import Tape
 

@@ -16,7 +16,7 @@ from tracetape.errors import RecordingError
 from tracetape.exporters.file import SpanFile
 from tracetape.exporters.marks import MarksFile
 from tracetape.recorder import host
-from tracetape.recorder.session import Run, listeners
+from tracetape.recorder.run import Run, listeners
 
 __all__ = ["JoinedRun", "join"]
 

@@ -21,7 +21,7 @@ from tracetape.model.call import Call, Cancelled, Flow, Mode, Outcome, Raised, R
 from tracetape.model.crossing import Crossing
 from tracetape.model.span import Event, Link, Scope, SpanRecord, Status
 from tracetape.recorder import host
-from tracetape.recorder.session import Run
+from tracetape.recorder.run import Run
 from tracetape.recorder.storing import guard, stored_input, stored_output, stream_payload, text_of, usage
 from tracetape.semconv import genai, names, write
 
