@@ -61,7 +61,7 @@ def files_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
         path = Path(text)
         try:
             if path.is_dir():
-                found += _inside(path, set())
+                found += _inside(path)
             elif os.path.lexists(path):
                 found.append(path)
             else:
@@ -74,17 +74,26 @@ def files_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
 
 
 def marks_beside(paths: Sequence[Path]) -> list[Path]:
-    """The marks (`<file>.open.<pid>`) beside these files, but for those that are among them."""
+    """The marks (`<file>.open.<pid>`) beside these files, but for those that are among them.
+
+    Beside a file that is reached by a link means both places: where the link is, and where it leads.
+    """
+    real = [Path(os.path.realpath(path)) for path in paths]
     wanted: dict[Path, set[str]] = {}
-    for path in paths:
+    for path in (*paths, *real):
         wanted.setdefault(path.parent, set()).add(path.name)
+    seen = set(real)
     found: list[Path] = []
     for folder, files in wanted.items():
         try:
             beside = sorted(one.name for one in os.scandir(folder) if _marked(one.name) in files)
         except OSError:
             continue  # a folder that may not be listed; the files in it have been found all the same
-        found += [folder / name for name in beside if name not in files]
+        for name in beside:
+            target = Path(os.path.realpath(folder / name))
+            if target not in seen:
+                seen.add(target)
+                found.append(folder / name)
     return [path for path in found if path.is_file()]
 
 
@@ -100,7 +109,10 @@ def opened(path: Path) -> Iterator[Stream]:
         raise _unreadable(path, error) from None
     with file:
         budget = Budget(str(path))
-        plain = file.seekable() and not compressed(file.peek(_MAGIC)[:_MAGIC])
+        try:
+            plain = file.seekable() and not compressed(file.peek(_MAGIC)[:_MAGIC])
+        except OSError as error:
+            raise _unreadable(path, error) from None
         chunks = unpacked(_chunks(file, path, budget), budget)
         with io.BufferedReader(_Chunks(chunks), _CHUNK) as reader:
             yield Stream(str(path), reader, budget, plain)
@@ -159,24 +171,26 @@ class _Chunks(io.RawIOBase):
         return filled
 
 
-def _inside(folder: Path, seen: set[tuple[int, int]]) -> list[Path]:
-    status = folder.stat()
-    # A link to a folder above would go round for ever.
-    if (status.st_dev, status.st_ino) in seen:
-        return []
-    seen.add((status.st_dev, status.st_ino))
+def _inside(folder: Path) -> list[Path]:
+    seen: set[tuple[int, int]] = set()
     found: list[Path] = []
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or _marked(path.name) is not None:
-            continue
+    # No recursion: folders may be nested deeper than Python's stack. The next path is the last of the list.
+    waiting = [folder]
+    while waiting:
+        path = waiting.pop()
         if path.is_dir():
-            found += _inside(path, seen)
+            status = path.stat()
+            # A link to a folder above would go round for ever.
+            if (status.st_dev, status.st_ino) not in seen:
+                seen.add((status.st_dev, status.st_ino))
+                shown = (one for one in path.iterdir() if not one.name.startswith("."))
+                waiting += sorted((one for one in shown if _marked(one.name) is None), reverse=True)
         elif path.is_file():
             found.append(path)
         else:
             raise SourceError(
                 f"{path} is not a file that can be read (a broken link, a pipe or a socket). Remove it, or give "
-                f"the files of {folder} one by one.",
+                f"the files of {path.parent} one by one.",
                 code="CANNOT_READ",
             )
     return found

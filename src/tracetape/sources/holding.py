@@ -5,17 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from tracetape.errors import SourceError
 from tracetape.model.payload import digest_of
 from tracetape.model.span import SpanRecord
+from tracetape.sources.fetch import line_at
+from tracetape.sources.formats import Format
 from tracetape.sources.payload_checks import content_gaps
+from tracetape.sources.records import Record
 
-__all__ = ["HeldText", "held"]
+__all__ = ["HeldText", "Lines", "held"]
 
 # Below this a value is not worth another look at the file.
 _LONG = 1_024
+# Of lines that hold several spans: as many as batches of one run overlap, and no more of their bytes.
+_LINES_KEPT = 8
+_BYTES_KEPT = 32 * 2**20
 _OPAQUE = re.compile(r'"\$type"\s*:\s*"opaque"')
 
 
@@ -32,7 +39,11 @@ class HeldText:
 
     def read(self) -> str:
         """The text. Raises SourceError SOURCE_CHANGED where the file is no longer what was loaded."""
-        span = self._again()
+        try:
+            span = self._again()
+        except SourceError:
+            # It was read well before: what stands there now is something else.
+            span = None
         text = None if span is None else _text(span.attributes.get(self._key))
         if text is None or digest_of(text.encode("utf-8", "replace")) != self.digest:
             raise SourceError(
@@ -49,6 +60,48 @@ class HeldText:
 
     def __str__(self) -> str:
         return self.read()
+
+
+class Lines:
+    """Reads the spans of lines anew. Lines of several spans stay at hand, the last few: a Collector writes
+    thousands of spans to a line, and each value would cost the reading of all."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self) -> None:
+        # Not locked: two threads at once read a line twice, and no more than that.
+        self._kept: dict[tuple[Path, int, int], list[SpanRecord]] = {}
+
+    def span(
+        self, path: Path, place: tuple[int, int], number: int, ids: tuple[str, str], how: Format
+    ) -> SpanRecord | None:
+        """The span of a line; None where it is not there any more.
+
+        place:   where the line begins, and how long it is. number: which of its spans it is, from 0, as a line
+                 may hold a span twice. ids: of the trace and of the span. how: the format.
+
+        Raises FormatError where something else stands there.
+        """
+        key = (path, *place)
+        spans = self._kept.pop(key, None)
+        if spans is None:
+            content = line_at(path, place)
+            if content is None or not how.claims(content):
+                return None
+            spans = [item for item in how.read(Record(content, str(path))) if isinstance(item, SpanRecord)]
+        if len(spans) > 1:
+            self._kept[key] = spans
+            self._let_go()
+        span = spans[number] if number < len(spans) else None
+        return span if span is not None and (span.trace_id, span.span_id) == ids else None
+
+    def _let_go(self) -> None:
+        """Drop the lines that were asked for longest ago; the last one stays whatever its size."""
+        room = _BYTES_KEPT
+        for rank, key in enumerate(reversed(list(self._kept))):
+            room -= key[2]
+            if rank and (rank >= _LINES_KEPT or room < 0):
+                self._kept.pop(key, None)
 
 
 def held(span: SpanRecord, again: Callable[[], SpanRecord | None]) -> SpanRecord:

@@ -6,7 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -20,6 +20,9 @@ __all__ = ["read_text"]
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
+_CHUNK = 2**20
+# Inside this module alone.
+_TOO_LONG = "TOO_LONG"
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 
 
@@ -28,21 +31,45 @@ def read_text(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]:
 
     Lines end at "\\n" only: payloads hold raw U+2028 (OTLP file exporter: JSON lines). A line that is
     not JSON is gap SKIPPED_LINE; text that ends inside a document is gap TRUNCATED_LAST_RECORD; bytes
-    that are not UTF-8 are replaced, with gap INVALID_UTF8.
+    that are not UTF-8 are replaced, with gap INVALID_UTF8. A line over 256 MiB is gap SKIPPED_LINE too.
 
-    Raises FormatError TOO_LARGE for a line over 256 MiB, TOO_DEEP for nesting that cannot be parsed.
+    Raises FormatError TOO_LARGE for a line over 256 MiB and no object beside it, TOO_DEEP for nesting that
+    cannot be parsed.
     """
-    lines = _lines(reader, name)
+    too_long: Gap | None = None
+    empty = True
+    for piece in _pieces(reader, name):
+        if isinstance(piece, Record):
+            empty = False
+        elif piece.code == _TOO_LONG:
+            piece = Gap(SKIPPED, piece.text, piece.where)
+            too_long = too_long or piece
+        yield piece
+    if empty and too_long is not None:
+        raise FormatError(f"{too_long.where}: {too_long.text}", code="TOO_LARGE")
+
+
+def _pieces(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]:
+    lines = _lines(reader)
     waiting = next(lines, None)
     while waiting is not None:
-        number, raw, line, begin = waiting
+        number, raw, line, begin, size = waiting
+        if size > LINE_LIMIT:
+            yield Gap(
+                _TOO_LONG,
+                f"line {number} has {size:,} bytes, more than the {LINE_LIMIT:,} that are read of one, and is "
+                "left out. Export in smaller batches.",
+                f"{name}:{number}",
+            )
+            waiting = next(lines, None)
+            continue
         try:
             content = orjson.loads(line)
         except orjson.JSONDecodeError:
             pieces = list(_search(_repaired(line), name, number))
         else:
             if type(content) is dict:
-                yield Record(content, f"{name}:{number}", (begin, len(raw)))
+                yield Record(content, f"{name}:{number}", (begin, size))
             else:
                 yield from _objects(content, f"{name}:{number}")
             waiting = next(lines, None)
@@ -52,34 +79,57 @@ def read_text(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]:
         if len(whole) == len(pieces) or waiting is None:
             yield from pieces
         # Cut short, or the first line of a document of many lines: the next line tells.
-        elif _stands_alone(waiting[2]):
+        elif waiting.size > LINE_LIMIT or _stands_alone(waiting.line):
             yield from whole
             yield Gap(SKIPPED, f"line {number} is cut in the middle of a JSON document", f"{name}:{number}")
         else:
-            blank = b"\n" * (waiting[0] - number - 1)
-            text = raw.removeprefix(BOM) + blank + waiting[1] + reader.read()
+            blank = b"\n" * (waiting.number - number - 1)
+            text = raw.removeprefix(BOM) + blank + waiting.raw + reader.read()
             yield from _document(text, name, number)
             return
 
 
-def _lines(reader: io.BufferedIOBase, name: str) -> Iterator[tuple[int, bytes, bytes, int]]:
-    """Each line that is not blank: its number, as it is, without white space and byte order mark, and where
-    it begins."""
+class _Line(NamedTuple):
+    """A line as it is; without white space and byte order mark; where it begins; its size in bytes. Of a line
+    over LINE_LIMIT there is the size alone."""
+
+    number: int
+    raw: bytes
+    line: bytes
+    begin: int
+    size: int
+
+
+def _lines(reader: io.BufferedIOBase) -> Iterator[_Line]:
+    """Each line that is not blank."""
     number = begin = 0
-    while raw := reader.readline(LINE_LIMIT + 1):
+    while raw := reader.readline(LINE_LIMIT):
         number += 1
-        if len(raw) > LINE_LIMIT:
-            raise FormatError(
-                f"{name}:{number}: a line of more than {LINE_LIMIT:,} bytes, which is the most that is read. "
-                "Export in smaller batches.",
-                code="TOO_LARGE",
-            )
+        size = len(raw)
+        if size == LINE_LIMIT and not raw.endswith(b"\n"):
+            rest = _passed_over(reader)
+            if rest:
+                # Let go before the next line is read: both would be in memory.
+                raw = b""
+                yield _Line(number, raw, raw, begin, size + rest)
+                begin += size + rest
+                continue
         line = raw.strip()
         if line.startswith(BOM):
             line = line.removeprefix(BOM).strip()
         if line:
-            yield number, raw, line, begin
-        begin += len(raw)
+            yield _Line(number, raw, line, begin, size)
+        begin += size
+
+
+def _passed_over(reader: io.BufferedIOBase) -> int:
+    """The size of the rest of a line, which is not kept."""
+    size = 0
+    while chunk := reader.readline(_CHUNK):
+        size += len(chunk)
+        if chunk.endswith(b"\n"):
+            break
+    return size
 
 
 def _document(data: bytes, name: str, first: int) -> Iterator[Record | Gap]:
@@ -129,10 +179,11 @@ def _repaired(data: bytes) -> tuple[str, bool]:
 def _search(found: tuple[str, bool], name: str, first: int) -> Iterator[Record | Gap]:
     """JSON documents in text that is not one by itself. Slower than orjson, and takes more: documents one
     after another, NaN, lone surrogates. Yields at least one piece."""
-    text, replaced = found
+    text, replaced = _Text(found[0]), found[1]
+    del found  # not both in memory
     line, counted, at = first, 0, 0
     while (at := _after_blank(text, at)) < len(text):
-        line += text.count("\n", counted, at)
+        line += str.count(text, "\n", counted, at)
         counted = at
         where = f"{name}:{line}"
         if text[at] not in "{[":
@@ -172,6 +223,16 @@ def _search(found: tuple[str, bool], name: str, first: int) -> Iterator[Record |
             f"line {first}: bytes that are not UTF-8, or halves of surrogate pairs, were replaced by U+FFFD",
             f"{name}:{first}",
         )
+
+
+class _Text(str):
+    """Text in which an error costs nothing to tell: json counts the lines from the beginning of the text for
+    every JSONDecodeError, which makes damaged text of many lines take quadratic time."""
+
+    __slots__ = ()
+
+    def count(self, *_: Any) -> int:
+        return 0
 
 
 def _after_blank(text: str, at: int) -> int:

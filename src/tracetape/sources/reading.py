@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from tracetape.errors import FormatError
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.detect import HEAD, TEXT, framing_of
-from tracetape.sources.fetch import Stream, line_at, opened
+from tracetape.sources.fetch import Stream, opened
 from tracetape.sources.formats import Format
 from tracetape.sources.formats.registry import FORMATS, format_of
 from tracetape.sources.formats.unread import WRONG_SIGNAL, unread_layout
 from tracetape.sources.framed_records import read_binary
-from tracetape.sources.holding import held
+from tracetape.sources.holding import Lines, held
 from tracetape.sources.json_records import read_text
 from tracetape.sources.records import SKIPPED, TRUNCATED, Record
 
 __all__ = ["TRUNCATED_FILE", "read_files"]
 
 TRUNCATED_FILE = "TRUNCATED_FILE"
+
+_Again = Callable[[tuple[int, int], int, tuple[str, str], Format], SpanRecord | None]
 
 # A log of a million lines between two records is one fact, not a million.
 _SKIPPED_SHOWN = 20
@@ -34,12 +37,15 @@ def read_files(paths: Iterable[Path], *, hold: bool = False) -> Iterator[SpanRec
     be used: NOT_JSON, NOT_PROTOBUF, TRUNCATED_FILE, WRONG_SIGNAL or UNKNOWN_FORMAT. A file that is merely
     empty gives nothing.
     """
+    lines = Lines()
     for path in paths:
         with opened(path) as stream:
-            yield from _read(stream, path if hold and stream.plain else None)
+            # Absolute: the program may go to another folder before it asks for a value.
+            again = partial(lines.span, path.absolute()) if hold and stream.plain else None
+            yield from _read(stream, again)
 
 
-def _read(stream: Stream, path: Path | None) -> Iterator[SpanRecord | Gap]:
+def _read(stream: Stream, again: _Again | None) -> Iterator[SpanRecord | Gap]:
     head = stream.reader.peek(HEAD)[:HEAD]
     if not head:
         if stream.budget.cut:
@@ -52,11 +58,11 @@ def _read(stream: Stream, path: Path | None) -> Iterator[SpanRecord | Gap]:
         records = read_binary(framing, stream.reader, stream.budget)
     tally = _Tally(stream, framing)
     # What is cut out of frames stands at no place of the file.
-    yield from tally.watch(_spans(records, tally, path if framing == TEXT else None))
+    yield from tally.watch(_spans(records, tally, again if framing == TEXT else None))
 
 
-def _spans(records: Iterable[Record | Gap], tally: _Tally, path: Path | None) -> Iterator[SpanRecord | Gap]:
-    """`path`: the file in which long values may stay, or None."""
+def _spans(records: Iterable[Record | Gap], tally: _Tally, again: _Again | None) -> Iterator[SpanRecord | Gap]:
+    """`again`: reads a span anew, where long values may stay in the file."""
     likely: Format | None = None
     for record in records:
         if isinstance(record, Gap):
@@ -69,22 +75,16 @@ def _spans(records: Iterable[Record | Gap], tally: _Tally, path: Path | None) ->
             yield Gap(SKIPPED, f"is {layout}, not spans", record.where)
             continue
         tally.claimed += 1
-        if path is None or record.place is None:
+        if again is None or record.place is None:
             yield from likely.read(record)
             continue
+        number = 0
         for item in likely.read(record):
-            yield item if isinstance(item, Gap) else held(item, _again(path, record.place, item.span_id, likely))
-
-
-def _again(path: Path, place: tuple[int, int], span_id: str, how: Format) -> Callable[[], SpanRecord | None]:
-    def again() -> SpanRecord | None:
-        content = line_at(path, place)
-        if content is None:
-            return None
-        found = (item for item in how.read(Record(content, str(path))) if isinstance(item, SpanRecord))
-        return next((span for span in found if span.span_id == span_id), None)
-
-    return again
+            if isinstance(item, Gap):
+                yield item
+                continue
+            yield held(item, partial(again, record.place, number, (item.trace_id, item.span_id), likely))
+            number += 1
 
 
 class _Tally:

@@ -10,6 +10,7 @@ import pytest
 from tracetape.errors import SourceError
 from tracetape.exporters.otlp_json import encode_line
 from tracetape.model.span import SpanRecord
+from tracetape.sources import json_records
 from tracetape.sources.fetch import files_of, opened
 from tracetape.sources.loading import load, read_spans
 
@@ -66,6 +67,38 @@ def test_a_link_that_goes_round_ends(tmp_path):
     assert files_of([tmp_path]) == [tmp_path / "a.jsonl"]
 
 
+def test_folders_in_folders_come_in_order_of_name(tmp_path):
+    for name in ("b/2", "a", "b/10", "c/d/e", "c.x", "b.x"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    assert [str(path.relative_to(tmp_path)) for path in files_of([tmp_path])] == [
+        "a",
+        "b/10",
+        "b/2",
+        "b.x",
+        "c/d/e",
+        "c.x",
+    ]
+
+
+def test_a_folder_nested_deeper_than_the_stack_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    deep = Path()
+    for _ in range(1_200):
+        deep /= "d"
+        deep.mkdir()
+    (deep / "a.jsonl").write_bytes(line(1, None))
+    try:
+        assert len(load("d").spans) == 1
+    finally:
+        # pytest removes folders by recursion.
+        (deep / "a.jsonl").unlink()
+        while deep.parts:
+            deep.rmdir()
+            deep = deep.parent
+
+
 def test_a_broken_link_in_a_directory_is_said(tmp_path):
     (tmp_path / "a.jsonl").symlink_to(tmp_path / "gone")
 
@@ -91,6 +124,25 @@ def test_an_error_of_the_system_while_reading_is_ours(tmp_path):
         pass
 
     assert caught.value.code == "CANNOT_READ"
+
+
+def test_an_error_of_the_system_in_the_first_look_at_a_file_is_ours(tmp_path):
+    # Opens, and cannot be read at its beginning: no page is mapped there.
+    with pytest.raises(SourceError) as caught:
+        load("/proc/self/mem")
+
+    assert caught.value.code == "CANNOT_READ"
+    assert "/proc/self/mem" in str(caught.value)
+
+
+def test_a_line_over_the_limit_costs_its_span_alone(tmp_path, monkeypatch):
+    # A root names no parent, so that its line is shorter.
+    monkeypatch.setattr(json_records, "LINE_LIMIT", len(line(2)) - 1)
+    (tmp_path / "a.jsonl").write_bytes(line(2) + line(1, None))
+    recording = load(tmp_path / "a.jsonl")
+
+    assert [span.name for span in recording.spans] == ["s1"]
+    assert [gap.code for gap in recording.gaps] == ["SKIPPED_LINE"]
 
 
 def test_a_pipe_is_read(tmp_path):

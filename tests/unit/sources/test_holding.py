@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import json
+import os
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tracetape
 from tracetape.errors import DivergenceError, SourceError
+from tracetape.model.span import SpanRecord
+from tracetape.semconv import names
+from tracetape.sources import fetch, holding
+from tracetape.sources.reading import read_files
 
 LONG = "x" * 20_000
 
@@ -67,6 +74,102 @@ def test_a_file_that_changed_since_is_told_not_served(recorded: Path, change: st
     )
     with pytest.raises((DivergenceError, SourceError)), tracetape.replay(recording):
         echo(f"0 {LONG}")
+
+
+def batched(recorded: Path, spans: int) -> Path:
+    """The recording as a Collector writes it: many spans to a line."""
+    documents = [json.loads(line) for line in recorded.read_bytes().splitlines()]
+    path = recorded.with_name("batched.jsonl")
+    with path.open("w") as file:
+        for at in range(0, len(documents), spans):
+            batch = [one for document in documents[at : at + spans] for one in document["resourceSpans"]]
+            file.write(json.dumps({"resourceSpans": batch}) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("spans", [1_000, 20, 5])
+def test_lines_of_many_spans_are_parsed_once_not_once_for_each_value(
+    recorded: Path, spans: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = batched(recorded, spans)
+    parsed: list[tuple[int, int]] = []
+
+    def line_at(path: Path, place: tuple[int, int]) -> dict[str, Any] | None:
+        parsed.append(place)
+        return fetch.line_at(path, place)
+
+    monkeypatch.setattr(holding, "line_at", line_at)
+    with tracetape.replay(path) as tape:
+        for number in range(50):
+            assert echo(f"{number} {LONG}") == f"{number} {LONG}"
+    assert tape.report.verdict == "same"
+    # Twice: what is to be served is looked at before the replay begins.
+    assert len(parsed) <= 2 * len(path.read_bytes().splitlines())
+
+
+def test_of_lines_of_many_spans_a_few_stay_in_memory(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = batched(recorded, 2)
+    for limit, value in (("_LINES_KEPT", 3), ("_BYTES_KEPT", 1)):
+        monkeypatch.setattr(holding, limit, value)
+        tracemalloc.start()
+        spans = [item for item in read_files([path], hold=True) if isinstance(item, SpanRecord)]
+        values = [span.attributes[names.INPUT_VALUE] for span in spans if names.INPUT_VALUE in span.attributes]
+        assert [len(str(value)) > len(LONG) for value in values] == [True] * 50
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert held < path.stat().st_size / 3
+
+
+def test_a_replay_goes_on_when_the_program_goes_to_another_folder(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(recorded.parent)
+    (recorded.parent / "elsewhere").mkdir()
+    recording = tracetape.load(recorded.name)
+    with tracetape.replay(recording):
+        os.chdir("elsewhere")
+        for number in range(50):
+            assert echo(f"{number} {LONG}") == f"{number} {LONG}"
+    (recorded.parent / recorded.name).unlink()
+    with pytest.raises(SourceError, match=f"^{recorded.name}:2: the file was changed"):
+        _ = recording["echo", 2].result
+
+
+@pytest.mark.parametrize("apart", ["trace", "content"])
+def test_spans_of_one_line_with_equal_ids_are_told_apart(recorded: Path, apart: str) -> None:
+    """Two traces, or a span that is in the line twice."""
+    one = json.loads(recorded.read_bytes().splitlines()[0])["resourceSpans"][0]
+    other = json.loads(json.dumps(one).replace("xxxx", "yyyy"))
+    if apart == "trace":
+        for scope in other["scopeSpans"]:
+            for span in scope["spans"]:
+                span["traceId"] = "ab" * 16
+    path = recorded.with_name("two.jsonl")
+    path.write_text(json.dumps({"resourceSpans": [one, other]}) + "\n")
+    spans = [item for item in read_files([path], hold=True) if isinstance(item, SpanRecord)]
+    texts = [str(span.attributes[names.INPUT_VALUE]) for span in spans]
+    assert ["y" in text for text in texts] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz","spanId":1}]}]}]}',
+        b'{"resourceSpans":[{"scopeSpans":[{"spans":7}]}]}',
+        b'{"resourceSpans":7}',
+        b'{"resourceSpans":[]}',
+        b'{"milk":2}',
+        b"[]",
+        b"",
+    ],
+)
+def test_a_file_replaced_by_other_json_has_changed(recorded: Path, other: bytes) -> None:
+    recording = tracetape.load(recorded)
+    size = len(recorded.read_bytes().splitlines()[0])
+    recorded.write_bytes(other.ljust(size) + b"\n")
+    with pytest.raises(SourceError) as caught:
+        _ = recording["echo", 1].result
+    assert caught.value.code == "SOURCE_CHANGED"
 
 
 def test_what_is_packed_is_kept_in_memory_for_it_has_no_places(recorded: Path, tmp_path: Path) -> None:

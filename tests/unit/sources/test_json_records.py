@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import time
+import tracemalloc
 
 import pytest
 
 from tracetape.errors import FormatError
+from tracetape.model.span import Gap
 from tracetape.sources import json_records
 from tracetape.sources.json_records import read_text
 from tracetape.sources.records import Record
@@ -75,13 +78,83 @@ def test_nan_is_a_number():
     assert one["a"] != one["a"]
 
 
-def test_a_line_is_bounded(monkeypatch):
+LONG = b'{"a":"0123456789"}\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b'{"a":1}\n' + LONG + b'{"a":2}\n', [{"a": 1}, "SKIPPED_LINE f:2", {"a": 2}]),
+        (LONG + b'{"a":2}', ["SKIPPED_LINE f:1", {"a": 2}]),
+        (b'{"a":1}\n' + LONG.strip(), [{"a": 1}, "SKIPPED_LINE f:2"]),
+        (b'{"a":1}\n{"a":\n' + LONG + b"{}", [{"a": 1}, "SKIPPED_LINE f:2", "SKIPPED_LINE f:3", {}]),
+    ],
+)
+def test_a_line_over_the_limit_costs_that_line_alone(data, expected, monkeypatch):
+    monkeypatch.setattr(json_records, "LINE_LIMIT", 10)
+
+    assert pieces(data) == expected
+
+
+def test_a_line_over_the_limit_is_named_with_its_size_and_lines_after_it_have_their_place(monkeypatch):
+    monkeypatch.setattr(json_records, "LINE_LIMIT", 10)
+    gap, record = read_text(io.BytesIO(LONG + b'{"a":2}\n'), "f")
+
+    assert isinstance(gap, Gap)
+    assert gap.text == (
+        "line 1 has 19 bytes, more than the 10 that are read of one, and is left out. Export in smaller batches."
+    )
+    assert isinstance(record, Record)
+    assert record.place == (19, 8)
+
+
+def test_a_line_over_the_limit_is_never_in_memory_whole(monkeypatch):
+    monkeypatch.setattr(json_records, "LINE_LIMIT", 1_000)
+
+    class Endless(io.RawIOBase):
+        left = 64 * 2**20
+
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            size = min(len(buffer), self.left)
+            self.left -= size
+            buffer[:size] = b"x" * size
+            return size
+
+    tracemalloc.start()
+    with pytest.raises(FormatError):
+        list(read_text(io.BufferedReader(Endless()), "f"))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * 2**20
+
+
+def test_a_file_of_nothing_but_a_line_over_the_limit_is_too_large(monkeypatch):
     monkeypatch.setattr(json_records, "LINE_LIMIT", 10)
 
     with pytest.raises(FormatError) as caught:
-        pieces(b'{}\n{"a":"0123456789"}\n')
+        pieces(b"noise\n" + LONG)
 
     assert (caught.value.code, str(caught.value)) == (
         "TOO_LARGE",
-        "f:2: a line of more than 10 bytes, which is the most that is read. Export in smaller batches.",
+        "f:2: line 2 has 19 bytes, more than the 10 that are read of one, and is left out. "
+        "Export in smaller batches.",
     )
+
+
+@pytest.mark.parametrize("damage", ["{x\n", "[1,}\n", "noise\n", '{"a":"b" "c"}\n'])
+def test_damaged_text_is_read_in_time_that_grows_as_its_size(damage):
+    def cost(lines):
+        data = ('{"resourceSpans": [\n' + damage * lines).encode()
+        best = float("inf")
+        for _ in range(3):
+            begin = time.process_time()
+            for _ in read_text(io.BytesIO(data), "f"):
+                pass
+            best = min(best, time.process_time() - begin)
+        return best
+
+    # Sixteen times the size: linear is 16, quadratic is 256.
+    assert cost(64_000) < 64 * cost(4_000)

@@ -114,6 +114,28 @@ def test_a_file_packed_later_has_none(path: Path) -> None:
     assert "call4" not in outcomes(packed)
 
 
+def test_marks_are_found_beside_the_link_and_beside_the_file_it_leads_to(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "latest.jsonl"
+    link.symlink_to(path)
+    assert outcomes(link) == KILLED
+    beside(link, 2).write_bytes(lines([span(5, end_ns=None)]))
+    assert outcomes(link) == KILLED | {"call5": "unfinished"}
+    assert load(link).gaps == ()
+    assert load(link, beside(path), beside(link, 2)).gaps == ()
+
+
+def test_marks_in_a_folder_that_is_reached_by_a_link_are_read_once(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(path.parent, target_is_directory=True)
+    through = tmp_path / "link" / path.name
+    assert outcomes(through) == KILLED
+    beside(path, 2).write_bytes(b"buy milk\n")
+    assert [gap.where for gap in load(through).gaps] == [str(beside(through, 2))]
+    assert [gap.where for gap in load(through, path).gaps if gap.code == "MARKS_UNREADABLE"] == [
+        str(beside(through, 2))
+    ]
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_files_put_into_one_are_read_as_well(path: Path, first: bool) -> None:
     marks = beside(path).read_bytes()
