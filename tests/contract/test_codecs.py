@@ -80,6 +80,7 @@ SAMPLES: dict[str, Any] = {
     "slice": slice(3),
     "namespace": SimpleNamespace(a=1),
     "enum": Color.RED,
+    "class": ValueError,
     "exception": ValueError("x"),
     "dataclass": Point(1),
     "namedtuple": Pair(1),

@@ -42,6 +42,8 @@ name is given), and `"state": {…}` where an instance has attributes besides wh
   `text` is there where the args do not say it; AttributeError's `obj` is left out
 - pydantic.ValidationError: `{"$type": "pydantic.ValidationError", "title": …, "errors": […]}`
 - URL types of pydantic: `{"$type": "pydantic.network", "class": …, "fields": {…}}`
+- class object: `{"$type": "class", "class": …}`, of a class whose instances are in this list; others are opaque,
+  and one that is not at hand is served as a missing value
 - subclass of a plain type: `{"$type": "subclass", "class": …, "of": "dict", "value": …}`
 
 What cannot be stored, or is nested more than 180 levels deep, or contains itself:
@@ -54,7 +56,7 @@ Shared references come back as equal copies.
 
 from __future__ import annotations
 
-from tracetape.codec import containers, enums, exceptions, opaque, records, standard, subclasses
+from tracetape.codec import classobjects, containers, enums, exceptions, opaque, records, standard, subclasses
 from tracetape.codec.decoder import parse
 from tracetape.codec.encoder import encode, to_tree
 from tracetape.codec.opaque import OpaquePart, unnoticed
@@ -63,5 +65,5 @@ from tracetape.codec.scan import scan
 
 __all__ = ["TAG", "OpaquePart", "Tree", "encode", "parse", "scan", "storable", "to_tree", "unnoticed"]
 
-for _module in (opaque, standard, containers, enums, exceptions, records, subclasses):
+for _module in (opaque, standard, containers, enums, exceptions, records, subclasses, classobjects):
     register(*_module.CODECS)

@@ -152,6 +152,8 @@ def readable(tree: Any) -> Any:
         return f"{name}({', '.join(text_of(readable(arg)) for arg in tree.get('args', ()))})"
     if tag == "enum":
         return f"{name}.{tree['name']}" if tree.get("name") else f"{name}({tree.get('value')})"
+    if tag == "class":
+        return f"<class {name}>"
     if tag == "subclass":
         return readable(tree.get("value"))
     if tag == "opaque":

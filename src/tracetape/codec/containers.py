@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace
 from typing import Any
 
 import orjson
 
 from tracetape.codec.opaque import Missing, entry_step
+from tracetape.codec.raw import exactly
 from tracetape.codec.registry import Codec, Read, Tree, Write
 
 __all__ = ["CODECS", "read_items", "read_pairs", "write_pairs"]
@@ -93,7 +94,7 @@ def _encode_deque(value: deque[Any], write: Write) -> dict[str, Tree]:
 
 
 def _decode_deque(body: Body, read: Read) -> deque[Any]:
-    return deque(read_items(body["items"], read), body["maxlen"])
+    return deque(read_items(body["items"], read), exactly(body["maxlen"], int, NoneType))
 
 
 def _encode_defaultdict(value: defaultdict[Any, Any], write: Write) -> dict[str, Tree]:
@@ -120,7 +121,8 @@ def _encode_range(value: range, write: Write) -> dict[str, Tree]:
 
 
 def _decode_range(body: Body, read: Read) -> range:
-    return range(read(body["start"]), read(body["stop"]), read(body["step"]))
+    start, stop, step = (exactly(read(body[name]), int) for name in ("start", "stop", "step"))
+    return range(start, stop, step)
 
 
 def _encode_slice(value: slice, write: Write) -> dict[str, Tree]:
@@ -137,7 +139,8 @@ def _encode_namespace(value: SimpleNamespace, write: Write) -> dict[str, Tree]:
 
 def _decode_namespace(body: Body, read: Read) -> SimpleNamespace:
     made = SimpleNamespace()
-    made.__dict__.update(read(body["fields"]))
+    # Of another type `update` would ask for its `keys`.
+    made.__dict__.update(exactly(read(body["fields"]), dict))
     return made
 
 

@@ -155,6 +155,18 @@ class Decoder:
             self.refuse(f"which was recorded as {body[TAG]!r} and is {now} here")
         return found
 
+    def class_object(self, body: Mapping[str, Tree]) -> type | None:
+        """The class that a body names, of whatever kind; None where it is not at hand and a Missing will do."""
+        if type(body["class"]) is not str:
+            raise TypeError("its class has no name")
+        try:
+            return find_class(body["class"], body.get("main") is True, self.types)
+        except NotAtHand as error:
+            if not self.lenient and self.path == "$":
+                raise
+            self.note(f"is the class {body['class']}, {error}")
+            return None
+
     def missing(self, body: Mapping[str, Tree]) -> Any:
         """What is served in place of a part that was not stored."""
         if not self.lenient and self.path == "$":

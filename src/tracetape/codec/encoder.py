@@ -22,9 +22,10 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def encode(value: Any) -> Payload:
-    """Store a value. Never raises: what cannot be stored becomes an opaque tag.
+    """Store a value. Raises no Exception: what cannot be stored becomes an opaque tag.
 
-    (KeyboardInterrupt, which is not about the value, goes through.)
+    What is no Exception goes through, for it is not about the value: SystemExit and KeyboardInterrupt of a
+    handler of signals, the halt of a replay.
     """
     tree = to_tree(value)
     try:
@@ -35,13 +36,11 @@ def encode(value: Any) -> Payload:
 
 
 def to_tree(value: Any) -> Tree:
-    """What `encode` writes, before it is text: dict, list, str, int, float, bool, None. Never raises."""
+    """What `encode` writes, before it is text: dict, list, str, int, float, bool, None. Raises like `encode`."""
     try:
         return _Walk().tree(value)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 - recording must never be what breaks the program
-        # Only a stack that is full to the last frame gets here.
+    except Exception:  # noqa: BLE001 - recording must never be what breaks the program
+        # A stack that is full to the last frame gets here, and a class whose name cannot be said.
         return {TAG: "opaque", "class": "builtins:object", "text": "could not be looked at"}
 
 
@@ -100,10 +99,9 @@ class _Walk:
                 tree = self.tree
                 return [tree(one) for one in value.copy()]
             return self.mapping(value.copy())
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # noqa: BLE001
-            # In practice a RecursionError. If there is no room for this either, the next one out does it.
+        except (RecursionError, MemoryError):
+            # Values answer for their own exceptions, in `tagged`. If there is no room for this either, the next
+            # one out does it.
             return opaque_tag(value)
         finally:
             self.depth -= 1
@@ -132,9 +130,7 @@ class _Walk:
     def other(self, value: Any, cls: type) -> Tree:
         try:
             codec = codec_for(cls)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # noqa: BLE001 - a metaclass can make a class unhashable, or worse
+        except Exception:  # noqa: BLE001 - a metaclass can make a class unhashable, or worse
             return opaque_tag(value)
         return opaque_tag(value) if codec is None else self.tagged(value, codec.tag, codec)
 
@@ -152,9 +148,7 @@ class _Walk:
         self.depth += codec.levels
         try:
             return {TAG: tag, **codec.encode(value, self.tree)}
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # noqa: BLE001
+        except Exception:  # noqa: BLE001 - codecs give up by raising, and may have called methods of the value
             return opaque_tag(value)
         finally:
             self.depth -= codec.levels

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import GetSetDescriptorType, MemberDescriptorType
+from types import GetSetDescriptorType, MemberDescriptorType, NoneType
 from typing import Any
 
 from tracetape.codec.classes import class_body
-from tracetape.codec.opaque import OPAQUE, Missing, unnoticed
-from tracetape.codec.raw import c_base, class_dict, class_name, derives, mro, read_state, write_state
+from tracetape.codec.opaque import OPAQUE, unnoticed
+from tracetape.codec.raw import (
+    c_base,
+    class_dict,
+    class_name,
+    derives,
+    exactly,
+    is_exactly,
+    lookup,
+    mro,
+    read_state,
+    write_state,
+)
 from tracetape.codec.records import attributes_of, state_body
 from tracetape.codec.registry import TAG, Codec, Read, Tree, Write
 
@@ -19,6 +30,17 @@ TEXT_LIMIT = 2_000
 _base: Mapping[str, Any] = BaseException.__dict__
 # What a group was made of is stored as such. The object that lacked an attribute is the program's, whole.
 _NOT_MEMBERS = frozenset({"message", "exceptions", "obj", "__dict__"})
+
+# What C code takes as it is: it asks other types for `__index__`, `__iter__`, a buffer, their hash.
+_INERT = (NoneType, bool, int, float, str, bytes)
+# Members that C code converts where they are set, or reads unchecked where the exception is shown.
+_EXACT: dict[str, tuple[type, ...]] = {"characters_written": (int,)}
+_EXACT_OF_UNICODE: dict[str, tuple[type, ...]] = {
+    "encoding": (str,),
+    "reason": (str,),
+    "start": (int,),
+    "end": (int,),
+}
 
 
 def text_of(body: Mapping[str, Tree]) -> str:
@@ -33,7 +55,7 @@ def text_of(body: Mapping[str, Tree]) -> str:
 def _members(cls: type) -> Iterator[tuple[str, Any]]:
     """The C members of the builtin classes, such as `OSError.errno`."""
     for one in mro(cls):
-        if one in (BaseException, object) or not class_name(one)[0].startswith("builtins:"):
+        if one is BaseException or one is object or not class_name(one)[0].startswith("builtins:"):
             continue
         for name, member in class_dict(one).items():
             if type(member) in (MemberDescriptorType, GetSetDescriptorType) and name not in _NOT_MEMBERS:
@@ -79,9 +101,7 @@ def _is_secret(tree: Tree) -> bool:
 def _text(value: BaseException) -> str:
     try:
         text = str.__str__(unnoticed(str, value))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 - a __str__ can raise anything, and the text is only for people
+    except Exception:  # noqa: BLE001 - a __str__ can raise anything, and the text is only for people
         return ""
     return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 1] + "…"
 
@@ -91,6 +111,9 @@ def _decode(body: Mapping[str, Tree], read: Read) -> BaseException:
     args = [read(one, f".args[{n}]") for n, one in enumerate(body["args"])]
     if derives(cls, BaseExceptionGroup):
         inner = [read.error(one, f".exceptions[{n}]") for n, one in enumerate(body["exceptions"])]
+        exactly(args[0], str)
+        if any(_has_a_say_in_its_class(type(one)) for one in inner):
+            read.refuse("in which an exception is that would run its own code to be put there")
         args.append(inner)
     made = _make(cls, args)
     _base["args"].__set__(made, tuple(args))
@@ -109,26 +132,49 @@ def _make(cls: type, args: list[Any]) -> BaseException:
     if derives(cls, BaseExceptionGroup):
         made: BaseException = base.__new__(cls, *args)
         return made
-    # C code would look at a Missing. The members that it would have set from it are in the body.
-    usable = [] if any(type(one) is Missing for one in args) else args
+    # C code would look at another one. The members that it would have set from it are in the body.
+    usable = args if all(_is_inert(one) for one in args) else []
     made = base.__new__(cls, *usable)
     if type(made) is not cls:  # OSError chooses a subclass by the number
         made = base.__new__(cls)
     try:
         base.__init__(made, *usable)
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, OverflowError):
         # The program has put something else into `args` since. The members follow.
         pass
     return made
 
 
+def _is_inert(value: Any) -> bool:
+    if is_exactly(value, tuple, list):  # SyntaxError's second argument
+        return all(is_exactly(one, *_INERT) for one in value)
+    return is_exactly(value, *_INERT)
+
+
+def _has_a_say_in_its_class(cls: type) -> bool:
+    """Whether a group would run code of an exception's: it asks each that is no Exception for its `__class__`."""
+    return not derives(cls, Exception) and (
+        lookup(cls, "__getattribute__") is not _base["__getattribute__"]
+        or lookup(cls, "__class__") is not object.__dict__["__class__"]
+    )
+
+
 def _set_members(made: BaseException, members: Mapping[str, Any]) -> None:
+    exact = _exact_members(type(made))
     for name, member in _members(type(made)):
-        if name in members:
+        if name in members and (name not in exact or is_exactly(members[name], *exact[name])):
             try:
                 member.__set__(made, members[name])
-            except (AttributeError, TypeError):  # a read-only one: `__new__` has set it
+            except (AttributeError, TypeError, ValueError, OverflowError):  # a read-only one: `__new__` has set it
                 continue
+
+
+def _exact_members(cls: type) -> Mapping[str, tuple[type, ...]]:
+    if derives(cls, UnicodeDecodeError):
+        return {**_EXACT_OF_UNICODE, "object": (bytes,)}
+    if derives(cls, UnicodeError):
+        return {**_EXACT_OF_UNICODE, "object": (str,)}
+    return _EXACT
 
 
 def _covers(cls: type) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from tracetape.codec.raw import class_name, mro
-from tracetape.codec.registry import TAG, Codec, Read, Tree, Write
+from tracetape.codec.raw import class_name, is_exactly, mro
+from tracetape.codec.registry import CLASS, TAG, Codec, Read, Tree, Write
 from tracetape.errors import ValueNotRebuilt
 
 __all__ = [
@@ -75,9 +75,7 @@ def _text(value: object) -> str:
         if len(text) > TEXT_LIMIT:
             text = text[: TEXT_LIMIT - 1] + "…"
         return text.encode("utf-8", "backslashreplace").decode()[:TEXT_LIMIT]
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - a repr can raise anything, and is only for people
+    except Exception as error:  # noqa: BLE001 - a repr can raise anything, and is only for people
         return f"(its repr raised {class_name(type(error))[0].partition(':')[2]})"
 
 
@@ -126,7 +124,9 @@ def _inside_pairs(path: str, pairs: list[Tree]) -> Iterator[tuple[str, Tree]]:
 
 def entry_step(n: int, key: Any) -> str:
     """How a path goes on to the n-th entry of a dict, by its key where that is short to say."""
-    return f"[{key!r}]" if type(key) in (str, int, bool, float) else f"[{n}][1]"
+    # Of a number of more than 4,300 digits there is no text.
+    short = is_exactly(key, str, bool, float) or (type(key) is int and key.bit_length() <= 64)
+    return f"[{key!r}]" if short else f"[{n}][1]"
 
 
 def step(path: str, name: str) -> str:
@@ -191,7 +191,8 @@ class Missing:
 
 def _type_name(missing: Missing) -> str:
     tag: Mapping[str, Tree] = object.__getattribute__(missing, "_tag")
-    return str(tag.get("class", "?"))
+    name = str(tag.get("class", "?"))
+    return f"class {name}" if tag.get(TAG) == CLASS else name
 
 
 def _text_of(missing: Missing) -> str:
@@ -229,7 +230,8 @@ def _encode(value: object, write: Write) -> dict[str, Tree]:
     if type(value) is Missing:
         # Handed on as an input it compares as what it stands for.
         tag: Mapping[str, Tree] = object.__getattribute__(value, "_tag")
-        return {name: one for name, one in tag.items() if name in ("class", "text")}
+        kept = ("class", "main", TAG) if tag.get(TAG) == CLASS else ("class", "text")
+        return {name: one for name, one in tag.items() if name in kept}
     # A secret: the type alone.
     return {"class": class_name(type(value))[0]}
 

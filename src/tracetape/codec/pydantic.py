@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from types import NoneType
 from typing import Any, get_args
 
 from pydantic import BaseModel, networks
@@ -17,7 +20,7 @@ from pydantic_core import (
 )
 
 from tracetape.codec.classes import class_body
-from tracetape.codec.raw import c_base, derives, lookup
+from tracetape.codec.raw import c_base, derives, exactly, lookup
 from tracetape.codec.records import (
     attributes_of,
     encode_record,
@@ -40,6 +43,8 @@ _PRIVATE: Any = BaseModel.__dict__["__pydantic_private__"]
 _NETWORK_BASES: tuple[type, ...] = tuple(
     vars(networks)[name] for name in ("_BaseUrl", "_BaseMultiHostUrl") if name in vars(networks)
 )
+# What pydantic_core makes numbers and texts of, by asking other types for `__float__` and `__str__`.
+_CONTEXT = (NoneType, bool, int, float, str, bytes, Decimal, date, datetime, time, timedelta, list, tuple)
 _KNOWN_ERRORS = frozenset(get_args(core_schema.ErrorType))
 
 
@@ -80,7 +85,8 @@ def _decode_model(body: Mapping[str, Tree], read: Read) -> Any:
     fields = fit_fields(recorded, defaults, read)
     made: Any = object.__new__(cls)
     _ATTRIBUTES.__set__(made, {**attributes_of(body, "state", read), **fields})
-    _FIELDS_SET.__set__(made, set(read(body["set"])) - (set(recorded) - set(fields)))
+    names = [exactly(name, str) for name in exactly(read(body["set"]), list)]
+    _FIELDS_SET.__set__(made, set(names) - (set(recorded) - set(fields)))
     _EXTRA.__set__(made, attributes_of(body, "extra", read) if "extra" in body else None)
     _PRIVATE.__set__(made, attributes_of(body, "private", read) if "private" in body else None)
     return made
@@ -94,15 +100,19 @@ def _encode_error(value: ValidationError, write: Write) -> dict[str, Tree]:
 def _decode_error(body: Mapping[str, Tree], read: Read) -> ValidationError:
     errors: list[Any] = []
     for n, tree in enumerate(body["errors"]):
-        one = read(tree, f".errors[{n}]")
-        kind, context = one["type"], one.get("ctx")
-        detail = {"type": kind, "loc": one["loc"], "input": one["input"]}
+        one = exactly(read(tree, f".errors[{n}]"), dict)
+        kind, context = exactly(one["type"], str), exactly(one.get("ctx"), dict, NoneType)
+        loc = tuple(exactly(step, str, int) for step in exactly(one["loc"], tuple, list))
+        detail = {"type": kind, "loc": loc, "input": one["input"]}
         if kind not in _KNOWN_ERRORS:
-            detail["type"] = PydanticCustomError(kind, one["msg"], context)
+            detail["type"] = PydanticCustomError(kind, exactly(one["msg"], str), context)
         elif context is not None:
+            for name, value in context.items():
+                if name != "error":  # the exception of a validator, which is kept as it is
+                    exactly(value, *_CONTEXT)
             detail["ctx"] = context
         errors.append(detail)
-    return ValidationError.from_exception_data(body["title"], errors)
+    return ValidationError.from_exception_data(exactly(body["title"], str), errors)
 
 
 def _url(cls: Any) -> Codec:
@@ -110,7 +120,7 @@ def _url(cls: Any) -> Codec:
         return {"value": write(str(value))}
 
     def decode(body: Mapping[str, Tree], read: Read) -> Any:
-        return cls(read(body["value"]))
+        return cls(exactly(read(body["value"]), str))
 
     return Codec(tag=f"pydantic.{cls.__name__}", types=(cls,), encode=encode, decode=decode)
 

@@ -18,9 +18,11 @@ __all__ = [
     "class_dict",
     "class_name",
     "derives",
+    "exactly",
     "instance_dict",
     "is_class",
     "is_enum",
+    "is_exactly",
     "is_python_class",
     "lookup",
     "main_name",
@@ -58,6 +60,24 @@ def class_dict(cls: type) -> Mapping[str, Any]:
 def derives(cls: type, base: type) -> bool:
     """Whether `base` is really among the bases of `cls` (no `__subclasscheck__` is asked)."""
     return any(one is base for one in mro(cls))
+
+
+def is_exactly(value: object, *types: type) -> bool:
+    """Whether the value's type is one of these. By identity: `in` would ask a metaclass for its `__eq__`."""
+    cls = type(value)
+    return any(cls is one for one in types)
+
+
+def exactly(value: Any, *types: type) -> Any:
+    """The value, if its type is one of these and no subclass of them. Raises TypeError otherwise.
+
+    What C code converts (`__index__`, `__float__`, `__fspath__`, `__iter__`) comes through here first: a trace
+    can put an instance of any class of the program's where a number was.
+    """
+    if not is_exactly(value, *types):
+        expected = " or ".join(one.__name__ for one in types)
+        raise TypeError(f"{expected} is expected, not {class_name(type(value))[0].partition(':')[2]}")
+    return value
 
 
 def is_class(value: object) -> bool:

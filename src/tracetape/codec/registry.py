@@ -14,7 +14,10 @@ from threading import RLock
 from typing import Any, NoReturn, Protocol
 from weakref import WeakKeyDictionary
 
+from tracetape.codec.raw import lookup
+
 __all__ = [
+    "CLASS",
     "OPTIONAL",
     "TAG",
     "Codec",
@@ -32,6 +35,8 @@ Tree = Any
 """What JSON can say: dict with str keys, list, str, int, finite float, bool, None, each of exactly that type."""
 
 TAG = "$type"
+CLASS = "class"
+"""The tag of class objects."""
 
 Write = Callable[[Any], Tree]
 """Writes a value that is inside another."""
@@ -48,6 +53,9 @@ class Read(Protocol):
 
     def cls(self, body: Mapping[str, Tree]) -> type:
         """The class that a body names, if its codec is the one whose tag the body has."""
+
+    def class_object(self, body: Mapping[str, Tree]) -> type | None:
+        """The class that a body names, of whatever kind; None where it is not at hand and a Missing will do."""
 
     def missing(self, body: Mapping[str, Tree]) -> Any:
         """What is served in place of a part that was not stored."""
@@ -111,6 +119,10 @@ def codecs() -> tuple[Codec, ...]:
 
 def codec_for(cls: type) -> Codec | None:
     """The codec that writes instances of `cls`; None where nothing does."""
+    if type(cls) is not type and _hashes_itself(type(cls)):
+        # Never asked for its hash, which would be the program's code.
+        _load_optional()
+        return _covering(cls)
     found = _by_type.get(cls)
     if found is not None:
         return found
@@ -119,9 +131,18 @@ def codec_for(cls: type) -> Codec | None:
     _load_optional()
     found = _by_type.get(cls)
     if found is None:
-        found = next((codec for codec in _by_tag.values() if codec.covers and codec.covers(cls)), None)
+        found = _covering(cls)
     _resolved[cls] = found
     return found
+
+
+def _covering(cls: type) -> Codec | None:
+    return next((codec for codec in _by_tag.values() if codec.covers and codec.covers(cls)), None)
+
+
+def _hashes_itself(meta: type) -> bool:
+    """Whether a metaclass has a hash or an equality of its own."""
+    return any(lookup(meta, name) is not lookup(type, name) for name in ("__hash__", "__eq__"))
 
 
 def storable(cls: type) -> bool:

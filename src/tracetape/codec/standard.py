@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from tracetape.codec.raw import derives
+from tracetape.codec.raw import exactly
 from tracetape.codec.registry import TAG, Codec, Read, Tree, Write
 
 __all__ = ["CODECS"]
@@ -22,6 +22,10 @@ Body = Mapping[str, Tree]
 
 # int() and str() refuse more than 4,300 digits unless told otherwise: 10 ** 4300 has this many bits.
 _BITS_LIMIT = 14284
+# With the sign. int() needs quadratic time for the digits, and the program can have lifted Python's limit.
+_DIGITS_LIMIT = 4301
+# Fraction() divides by the greatest common divisor, in time that is quadratic in the lesser of its parts.
+_FRACTION_BITS = 1 << 18
 _ZONE_KEY = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
 
 
@@ -55,7 +59,10 @@ def _encode_int(value: int, write: Write) -> dict[str, Tree]:
 def _decode_int(body: Body, read: Read) -> int:
     if "hex" in body:
         return int(_str(body["hex"]), 16)
-    return int(_str(body["value"]))
+    digits = _str(body["value"])
+    if len(digits) > _DIGITS_LIMIT:
+        raise ValueError("more digits than are ever written: so large a number is stored as hex")
+    return int(digits)
 
 
 def _encode_str(value: str, write: Write) -> dict[str, Tree]:
@@ -83,15 +90,24 @@ def _encode_complex(value: complex, write: Write) -> dict[str, Tree]:
 
 
 def _decode_complex(body: Body, read: Read) -> complex:
-    return complex(read(body["real"]), read(body["imag"]))
+    return complex(exactly(read(body["real"]), float, int), exactly(read(body["imag"]), float, int))
 
 
 def _encode_fraction(value: Fraction, write: Write) -> dict[str, Tree]:
+    _check_fraction(value.numerator, value.denominator)
     return {"numerator": write(value.numerator), "denominator": write(value.denominator)}
 
 
 def _decode_fraction(body: Body, read: Read) -> Fraction:
-    return Fraction(read(body["numerator"]), read(body["denominator"]))
+    # Fraction(Decimal("1e30000000")) would write out all the digits of it.
+    numerator, denominator = exactly(read(body["numerator"]), int), exactly(read(body["denominator"]), int)
+    _check_fraction(numerator, denominator)
+    return Fraction(numerator, denominator)
+
+
+def _check_fraction(numerator: int, denominator: int) -> None:
+    if min(numerator.bit_length(), denominator.bit_length()) > _FRACTION_BITS:
+        raise ValueError("a fraction of numbers so large that reducing it would take too long")
 
 
 def _encode_moment(value: datetime | time, write: Write) -> dict[str, Tree]:
@@ -119,7 +135,7 @@ def _decode_moment(body: Body, read: Read, cls: Any) -> Any:
     value = cls.fromisoformat(_str(body["value"]))
     if "tz" in body:
         zone = read(body["tz"], ".tzinfo")
-        if derives(type(zone), tzinfo):
+        if type(zone) is timezone or type(zone) is ZoneInfo:
             value = value.replace(tzinfo=zone)
         elif value.tzinfo is None:
             read.refuse(f"its time zone {body['tz'].get('class')} was not stored")
@@ -143,7 +159,8 @@ def _encode_timedelta(value: timedelta, write: Write) -> dict[str, Tree]:
 
 
 def _decode_timedelta(body: Body, read: Read) -> timedelta:
-    return timedelta(days=body["days"], seconds=body["seconds"], microseconds=body["microseconds"])
+    days, seconds, microseconds = (exactly(body[name], int) for name in ("days", "seconds", "microseconds"))
+    return timedelta(days=days, seconds=seconds, microseconds=microseconds)
 
 
 def _timezone_arguments(zone: timezone) -> tuple[Any, ...]:
@@ -160,8 +177,8 @@ def _encode_timezone(value: timezone, write: Write) -> dict[str, Tree]:
 
 
 def _decode_timezone(body: Body, read: Read) -> timezone:
-    offset = read(body["offset"])
-    return timezone(offset, read(body["name"])) if "name" in body else timezone(offset)
+    offset = exactly(read(body["offset"]), timedelta)
+    return timezone(offset, exactly(read(body["name"]), str)) if "name" in body else timezone(offset)
 
 
 def _encode_zoneinfo(value: ZoneInfo, write: Write) -> dict[str, Tree]:
@@ -183,7 +200,7 @@ def _path(cls: type) -> Codec:
         return {"value": write(str(value))}
 
     def decode(body: Body, read: Read) -> Any:
-        return cls(read(body["value"]))
+        return cls(exactly(read(body["value"]), str))
 
     return Codec(tag=cls.__name__, types=(cls,), encode=encode, decode=decode)
 

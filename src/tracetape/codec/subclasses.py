@@ -150,7 +150,7 @@ def _span(value: Any) -> tuple[int, int, int]:
 def _base_of(cls: type) -> type | None:
     """The plain type that a class is a Python subclass of."""
     for one in mro(cls):
-        if one in _BASES:
+        if any(one is base for base in _BASES):
             # No other C type in between that has a `__new__`, hence perhaps a state, of its own.
             return one if c_base(cls) is c_base(one) else None
         if not is_python_class(one):
@@ -159,7 +159,12 @@ def _base_of(cls: type) -> type | None:
 
 
 def _covers(cls: type) -> bool:
-    return cls not in _BASES and _base_of(cls) is not None and not is_enum(cls) and not is_named_tuple(cls)
+    return (
+        not any(cls is base for base in _BASES)
+        and _base_of(cls) is not None
+        and not is_enum(cls)
+        and not is_named_tuple(cls)
+    )
 
 
 def _encode(value: Any, write: Write) -> dict[str, Tree]:

@@ -151,3 +151,10 @@ def test_the_text_of_an_exception_does_not_count_where_it_is_made_of_what_was_no
     assert canonical(first) == canonical(second)
     assert "text" not in canonical(first)
     assert "text" in canonical(to_tree(KeyError("a")))
+
+
+def test_a_class_is_shown_by_its_name_and_matches_whatever_module_it_is_in():
+    assert readable(canonical(to_tree({"format": Side}))) == {"format": "<class Side>"}
+    other = {"$type": "class", "class": f"elsewhere:{Side.__qualname__}", "main": True}
+    assert key_of(canonical(to_tree(Side))) == key_of(canonical(other))
+    assert key_of(canonical(to_tree(Side))) != key_of(canonical(to_tree(ValueError)))

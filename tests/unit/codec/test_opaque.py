@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import operator
+import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,9 +44,13 @@ class Stop(BaseException):
     pass
 
 
+class Trouble(Exception):
+    pass
+
+
 class HostileRepr:
     def __repr__(self) -> str:
-        raise Stop
+        raise Trouble
 
 
 class HostileEverything:
@@ -81,7 +87,7 @@ def of_hostile_meta() -> Any:
 
 class HostileDict(dict):
     def items(self) -> Any:
-        raise Stop
+        raise Trouble
 
     __iter__ = keys = __getitem__ = __len__ = copy = items  # type: ignore[assignment]
 
@@ -154,7 +160,7 @@ def test_an_iterator_is_not_consumed():
 def test_the_tag():
     assert to_tree(Client()) == {"$type": "opaque", "class": f"{__name__}:Client", "text": "<Client>"}
     assert to_tree(Quiet())["text"] == f"<{__name__}.Quiet object>"
-    assert to_tree(HostileRepr())["text"] == "(its repr raised Stop)"
+    assert to_tree(HostileRepr())["text"] == "(its repr raised Trouble)"
     assert len(to_tree(type("Long", (), {"__repr__": lambda self: "x" * 9999})())["text"]) == 500
 
 
@@ -163,13 +169,34 @@ def test_addresses_go_and_other_numbers_stay():
     assert to_tree(made)["text"] == "<T 0x… n=0xff>"
 
 
-def test_a_keyboard_interrupt_goes_through():
-    class Interrupts:
-        def __repr__(self) -> str:
-            raise KeyboardInterrupt
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit, Stop])
+@pytest.mark.parametrize("function", [encode, to_tree])
+def test_what_is_no_exception_goes_through(kind, function):
+    def leave(*args: Any) -> Any:
+        raise kind
 
-    with pytest.raises(KeyboardInterrupt):
-        encode([Interrupts()])
+    shown = type("Shown", (), {"__repr__": leave})()
+    said = type("Said", (Exception,), {"__str__": leave})()
+    asked = type("Asked", (dict,), {"keys": leave, "__iter__": leave})(a=1)
+    for value in (shown, said, asked):
+        for around in (value, [value], {"a": (value,)}, {1: value}, Order("a", value)):
+            with pytest.raises(kind):
+                function(around)
+
+
+def test_a_handler_of_signals_can_leave_while_a_big_value_is_stored():
+    script = """
+        import _thread, signal, sys, threading
+        from tracetape.codec import encode
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+        value = [{"a": (n, [str(n)], {n})} for n in range(300_000)]
+        leave = threading.Timer(0.05, _thread.interrupt_main, [signal.SIGTERM])
+        leave.start()
+        while True:
+            encode(value)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], timeout=60, check=False)
+    assert done.returncode == 7
 
 
 def test_a_cycle_is_opaque():

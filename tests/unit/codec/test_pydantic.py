@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
+import orjson
 import pytest
 from pydantic import (
     BaseModel,
@@ -307,3 +308,50 @@ def test_a_model_is_said_to_be_missing_where_pydantic_is():
         "ValueNotRebuilt: $ is a shop:Order, whose module has not been imported here: import shop before the "
         "replay, or pass types=[Order]"
     )
+
+
+def test_the_class_of_a_model_comes_back_itself():
+    for cls in (Order, Box[int], HttpUrl):
+        assert Reader().result(encode({"response_format": cls}))["response_format"] is cls
+
+
+@dataclass
+class Asked:
+    """Put where a trace had a plain value."""
+
+    def _ask(self, *args: Any) -> Any:
+        ran.append("asked")
+        raise AssertionError
+
+    __index__ = __float__ = __iter__ = __str__ = __repr__ = __getitem__ = __len__ = _ask
+
+
+def test_parts_of_an_error_are_not_converted():
+    ran.clear()
+    inner = to_tree(Asked())
+    good: dict[str, Any] = {
+        "type": "greater_than",
+        "loc": {"$type": "tuple", "items": ["a"]},
+        "input": 1,
+        "msg": "m",
+        "ctx": {"gt": 0},
+    }
+    bad: list[Any] = [inner]
+    bad += [{**good, key: inner} for key in ("type", "loc", "msg", "ctx")]
+    bad += [{**good, "loc": [inner]}, {**good, "ctx": {"gt": inner}}, {**good, "type": "own", "msg": inner}]
+    for one in (good, *bad):
+        tree = {"$type": "pydantic.ValidationError", "title": "t", "errors": [one]}
+        assert isinstance(Reader().error(Payload.of(orjson.dumps(tree).decode())), Exception)
+    for tag in ("pydantic.Url", "pydantic.MultiHostUrl"):
+        with pytest.raises(ValueNotRebuilt):
+            Reader().result(Payload.of(orjson.dumps({"$type": tag, "value": inner}).decode()))
+    assert ran == []
+
+
+def test_the_names_of_set_fields_are_a_list_of_texts():
+    ran.clear()
+    endless = {"$type": "range", "start": 0, "stop": 10**15, "step": 1}
+    for names in (endless, [endless], to_tree(Asked())):
+        with pytest.raises(ValueNotRebuilt):
+            Reader().result(Payload.of(orjson.dumps({**to_tree(Checked(a=1)), "set": names}).decode()))
+    assert ran == []
