@@ -28,25 +28,14 @@ def deliver(outcome: Outcome, boundary: str) -> Any:
         # What a warning calls it that was never awaited.
         made.__name__ = made.__qualname__ = boundary
         return made
-    if isinstance(outcome, Returned):
-        return outcome.value
-    if isinstance(outcome, Raised):
-        raise outcome.error
-    if isinstance(outcome, Streamed):
-        return _stream(outcome, boundary)
-    _exhaust(outcome)
+    return _given(outcome, boundary)
 
 
 async def adeliver(outcome: Outcome, boundary: str) -> Any:
     """To the caller of a coroutine function."""
-    if isinstance(outcome, Returned):
-        return outcome.value
-    if isinstance(outcome, Raised):
-        raise outcome.error
-    if isinstance(outcome, Streamed):
-        return _stream(outcome, boundary)
-    await _wait_to_be_cancelled(outcome)
-    _exhaust(outcome)
+    if isinstance(outcome, Cancelled):
+        await _wait_to_be_cancelled(outcome)
+    return _given(outcome, boundary)
 
 
 def deliver_stream(outcome: Outcome) -> Generator[Any, Any, Any]:
@@ -85,6 +74,16 @@ async def adeliver_stream(outcome: Outcome) -> AsyncGenerator[Any, Any]:
         raise stream.error
     if stream.end == "abandoned":
         _exhaust(stream)
+
+
+def _given(outcome: Outcome, boundary: str) -> Any:
+    if isinstance(outcome, Returned):
+        return outcome.value
+    if isinstance(outcome, Raised):
+        raise outcome.error
+    if isinstance(outcome, Streamed):
+        return _stream(outcome, boundary)
+    _exhaust(outcome)
 
 
 def _stream(outcome: Streamed, boundary: str) -> Any:

@@ -94,6 +94,8 @@ OPTIONAL = {"pydantic": "tracetape.codec.pydantic", "attr": "tracetape.codec.att
 _by_tag: dict[str, Codec] = {}
 _by_type: dict[type, Codec] = {}
 _resolved: WeakKeyDictionary[type, Codec | None] = WeakKeyDictionary()
+# By metaclass: whether it has a hash or an equality of its own.
+_hashing: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
 _loaded: set[str] = set()
 _loading = RLock()
 
@@ -141,7 +143,17 @@ def _covering(cls: type) -> Codec | None:
 
 
 def _hashes_itself(meta: type) -> bool:
-    """Whether a metaclass has a hash or an equality of its own."""
+    """Whether a metaclass has a hash or an equality of its own. Asked for each value, and answered once: ABCs,
+    enums and pydantic's models share a few metaclasses."""
+    if type(meta) is not type:  # its own hash may be the program's code
+        return _differs(meta)
+    found = _hashing.get(meta)
+    if found is None:
+        found = _hashing[meta] = _differs(meta)
+    return found
+
+
+def _differs(meta: type) -> bool:
     return any(lookup(meta, name) is not lookup(type, name) for name in ("__hash__", "__eq__"))
 
 

@@ -236,7 +236,6 @@ class Tape:
         if self._player.halted is not None or self._player.ended is not None or interrupted:
             return
         marked = _sessions.marked()
-        untouched: list[str] = []
         missing: list[Crossing] = []
         for stub in self._player.unasked():
             crossing = stub.crossing
@@ -246,7 +245,7 @@ class Tape:
                 self.report.notes.append(f"not called: {crossing.name}, made by a thread of a served call")
                 continue
             if crossing.boundary not in marked and not self._options.strict:
-                untouched.append(crossing.name)
+                self.report.untouched.append(crossing.name)
             elif stub.after_cut and not self._options.strict:
                 self.report.notes.append(f"not called after the cut: {crossing.name}")
             else:
@@ -259,8 +258,6 @@ class Tape:
         ]
         for name in self._never_live():
             self.report.notes.append(f"{name} never ran live: it was not called, or inside a call that was served")
-        if untouched:
-            self.report.untouched += untouched
 
     def _tell_what_is_listed(self) -> None:
         """Under `strict`, whatever would only be listed is a divergence."""

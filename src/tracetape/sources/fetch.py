@@ -19,7 +19,7 @@ from tracetape.semconv import names
 from tracetape.sources.detect import BOM
 from tracetape.sources.unpack import Budget, compressed, unpacked
 
-__all__ = ["Stream", "files_of", "marks_beside", "opened"]
+__all__ = ["Stream", "files_of", "line_at", "marks_beside", "opened"]
 
 _CHUNK = 2**20
 _MAGIC = 4
