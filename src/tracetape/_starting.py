@@ -27,6 +27,9 @@ Here = Callable[[], Word | None]
 class Listener(Protocol):
     """Told around each start: what has threads must have none at a fork."""
 
+    @property
+    def started(self) -> Callable[[str], None]: ...
+
     def pause(self) -> None: ...
 
     def resume(self) -> None: ...
@@ -96,9 +99,10 @@ def _word() -> Word | None:
     return _here() if _here is not None else None
 
 
-def _around(start: Start, *args: Any, **kwargs: Any) -> Any:
+def _around(program: Any, start: Start, *args: Any, **kwargs: Any) -> Any:
     told = tuple(listeners)
     for one in told:
+        one.started(os.fsdecode(program))
         one.pause()
     try:
         return start(*args, **kwargs)
@@ -109,7 +113,7 @@ def _around(start: Start, *args: Any, **kwargs: Any) -> Any:
 
 def _forking(real: Start) -> Start:
     def fork() -> Any:
-        return _around(real)
+        return _around("a fork of this process", real)
 
     return fork
 
@@ -126,7 +130,9 @@ def _starting(real: Start) -> Start:
 
 def _fork_exec(real: Start) -> Start:
     def fork_exec(args: Any, executables: Any, close: Any, passed: Any, cwd: Any, env: Any, *rest: Any) -> Any:
-        return _around(real, args, executables, close, passed, cwd, _listed(env, args), *rest)
+        return _around(
+            args[0] if args else "", real, args, executables, close, passed, cwd, _listed(env, args), *rest
+        )
 
     return fork_exec
 
@@ -134,7 +140,7 @@ def _fork_exec(real: Start) -> Start:
 def _spawning(real: Start) -> Start:
     def posix_spawn(path: Any, argv: Any, env: Any, /, **options: Any) -> Any:
         word = _word()
-        return _around(real, path, argv, env if word is None else _mapping(env, word), **options)
+        return _around(path, real, path, argv, env if word is None else _mapping(env, word), **options)
 
     return posix_spawn
 

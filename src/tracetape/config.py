@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-__all__ = ["SESSION", "Settings", "environment", "leave_session", "session", "settings"]
+__all__ = ["SESSION", "Settings", "environment", "leave_session", "proxies", "session", "settings"]
 
 # Set by an open `record` or `replay`, for the processes that the program starts; see `_processes`.
 SESSION = "TRACETAPE_SESSION"
@@ -21,6 +21,16 @@ PIECE_LIMIT = 2_000
 
 _CONTENT = ("full", "off")
 _GENAI_CONTENT = ("NO_CONTENT", "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT", "true", "false")
+_PROXIES = (
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "FTP_PROXY",
+    "WS_PROXY",
+    "WSS_PROXY",
+    "SOCKS_PROXY",
+    "GRPC_PROXY",
+)
 _OTLP_ENDPOINTS = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
@@ -63,6 +73,13 @@ def settings(environ: Mapping[str, str] | None = None) -> Settings:
         service_name=env.get("OTEL_SERVICE_NAME") or "unknown_service",
         otlp_hosts=tuple(dict.fromkeys(filter(None, (_host(env.get(name, "")) for name in _OTLP_ENDPOINTS)))),
     )
+
+
+def proxies(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """`host:port` of each proxy that the environment names, in capitals or not, as clients read it."""
+    env = os.environ if environ is None else environ
+    named = (env.get(name) or env.get(name.lower()) or "" for name in _PROXIES)
+    return tuple(dict.fromkeys(filter(None, map(_host, named))))
 
 
 def session() -> str | None:

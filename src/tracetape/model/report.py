@@ -94,6 +94,9 @@ class Report:
     divergences:       empty when the verdict is `same`.
     network_attempts:  what the guard refused, `host:port` and how.
     loopback:          addresses on this machine that were reached.
+    open_connections:  connections that were open when the replay began, or that a live call has left open.
+    started:           programs that were started; what they send is not seen.
+    unseen:            loaded libraries that have sockets of their own, which are not seen.
     untouched:         recorded calls that nobody made, of names that nothing in this process is marked with.
     renamed_ids:       how many generated ids differ from the recorded ones in what is asked.
     notes:             what else is listed and is no divergence.
@@ -106,6 +109,9 @@ class Report:
     divergences: list[Divergence] = field(default_factory=list)
     network_attempts: list[str] = field(default_factory=list)
     loopback: list[str] = field(default_factory=list)
+    open_connections: list[str] = field(default_factory=list)
+    started: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
     untouched: list[str] = field(default_factory=list)
     renamed_ids: int = 0
     notes: list[str] = field(default_factory=list)
@@ -167,6 +173,12 @@ class Report:
             lines.append(f"  refused: a connection to {address}")
         if self.loopback:
             lines.append(f"  reached on this machine: {', '.join(self.loopback)}")
+        if self.open_connections:
+            lines.append(f"  connections that were open: {', '.join(self.open_connections)}")
+        if self.started:
+            lines.append(f"  started, and not seen what they send: {', '.join(self.started)}")
+        if self.unseen:
+            lines.append(f"  not seen, for their sockets are their own: {', '.join(self.unseen)}")
         if self.untouched:
             lines.append(f"  untouched, for nothing here is marked so: {', '.join(self.untouched)}")
         lines += [f"  {note}" for note in self.notes]

@@ -1,32 +1,55 @@
 """The guard: while a replay is open, nothing connects to anything outside this machine.
 
-One audit hook (PEP 578), installed at the first replay, sees `socket.connect`, `sendto`, `getaddrinfo` and
-kin before they happen. It does not see C libraries with sockets of their own (gRPC's core, libcurl),
-connections that were open before the replay, or processes that the program starts.
+What it decides is here; what tells it of a connection is in `sockets` (the interpreter's own sockets) and in
+`clients` (libraries with sockets of their own).
 """
 
 from __future__ import annotations
 
-import ipaddress
-import socket
 import sys
+import threading
 from collections.abc import Iterable
 from typing import Any
 
 from tracetape import _sessions
+from tracetape.config import proxies
 from tracetape.errors import UsageError
 from tracetape.model.report import Report
-from tracetape.replayer import messages
+from tracetape.replayer import asking, clients, messages, sockets
+from tracetape.replayer.addresses import Allowed, checked_hosts, is_address, is_loopback, resolved
+from tracetape.replayer.asking import CONNECTION, LOOKUP, REVERSE_LOOKUP, SENDING
 from tracetape.replayer.player import Player
 
 __all__ = ["NETWORKS", "Guard"]
 
 NETWORKS = ("deny", "deny-all", "allow")
 
-_CONNECTS = {"socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1}
-_LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"})
-_FORWARD = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})  # the others ask who an address is
-_FAMILIES = (socket.AF_INET, socket.AF_INET6)
+_SAID = {
+    CONNECTION: "a connection to",
+    SENDING: "sending over an open connection to",
+    LOOKUP: "looking up",
+    REVERSE_LOOKUP: "looking up",
+}
+# Compiled libraries that open sockets where the interpreter does not see them, by the module that is loaded.
+_UNSEEN = {
+    "pycurl": "pycurl",
+    "curl_cffi": "curl_cffi",
+    "primp": "primp",
+    "pycares": "pycares (DNS)",
+    "awscrt": "awscrt",
+    "hf_xet": "hf_xet",
+    "psycopg2._psycopg": "psycopg2",
+    "psycopg_binary": "psycopg",
+    "psycopg_c": "psycopg",
+    "MySQLdb._mysql": "mysqlclient",
+    "oracledb.thick_impl": "oracledb",
+    "pyodbc": "pyodbc",
+    "pymssql": "pymssql",
+    "confluent_kafka.cimpl": "confluent_kafka",
+    "zmq": "pyzmq",
+    "pyarrow._s3fs": "pyarrow (S3)",
+    "ray._raylet": "ray",
+}
 
 
 class Guard:
@@ -36,8 +59,9 @@ class Guard:
                   "allow" refuses nothing.
     allow_hosts:  `host` or `host:port`, resolved when the guard is entered; OTLP endpoints come on top.
 
-    Inside a live boundary all is allowed. In the replay's context a refusal is a halt; in any other thread
-    it is a ConnectionRefusedError. Both are in the report.
+    Inside a live boundary all is allowed. In the run's context a refusal is a halt; in any other thread it is a
+    ConnectionRefusedError. Both are in the report. A proxy that the environment names is outside, wherever it
+    listens.
 
     Raises UsageError for another `network`.
     """
@@ -47,31 +71,73 @@ class Guard:
     ) -> None:
         if network not in NETWORKS:
             raise UsageError(f"network={network!r} is not one of " + ", ".join(repr(one) for one in NETWORKS))
-        self._session, self._player, self._report, self._network = session, player, report, network
-        self._hosts = _checked(allow_hosts)
-        self._allowed: frozenset[tuple[str, int | None]] = frozenset()
+        self.session = session
+        self._player, self._report, self._network = player, report, network
+        self._hosts = checked_hosts(allow_hosts)
+        self._allowed: Allowed = frozenset()
+        self._proxies: Allowed = frozenset()
+        self._open: set[int] = set()
 
     def enter(self) -> None:
+        """Raises UsageError where connections are open that `deny-all` cannot let be."""
+        self._opener = threading.current_thread()
         if self._network != "allow":
-            self._allowed = _resolved(self._hosts)
-            _install()
-            _guards.append(self)
+            self._allowed = resolved(self._hosts)
+            self._proxies = resolved(proxies())
+            self._note_open("")
+            if self._network == "deny-all" and self._report.open_connections:
+                raise UsageError(
+                    "network='deny-all' and open connections already: "
+                    f"{', '.join(self._report.open_connections)}. What is sent over them is not all seen: close "
+                    "them before the replay (a client's pool is closed with the client), or name them in "
+                    "allow_hosts=[…]"
+                )
+        sockets.install()
+        clients.install()
+        asking.judges.append(self)
 
     def leave(self) -> None:
-        if self in _guards:
-            _guards.remove(self)
+        if self not in asking.judges:
+            return
+        asking.judges.remove(self)
+        if self._network != "allow":
+            self._report.unseen += [said for name, said in _UNSEEN.items() if name in sys.modules]
 
-    def check(self, event: str, host: str, port: int | None) -> None:
-        """Let an address through, or refuse it."""
-        if self._inside_live() or self._lets_through(event, host, port):
+    def after_live(self, name: str) -> None:
+        """A call that ran live may have left connections open."""
+        if self._network != "allow":
+            self._note_open(f" (left open by {name})")
+
+    def check(self, what: str, host: str, port: int | None) -> None:
+        """Let an address through, or refuse it.
+
+        Sending over what is open already is refused in the run's context alone: in other threads it is a
+        debugger's connection, or the answer of a server.
+        """
+        if self._network == "allow" or self._inside_live():
+            return
+        is_mine = self._is_mine()
+        if what == SENDING and not is_mine:
+            return
+        why = self._refusal(what, host, port)
+        if not why:
             return
         address = f"{host}:{port}" if port is not None else host
-        what = "looking up" if event in _LOOKUPS else "a connection to"
-        mine = _sessions.current_frame().replay is self._session
-        self._report.network_attempts.append(address if what == "a connection to" else f"{address} (its name)")
-        if not mine:
-            raise ConnectionRefusedError(f"tracetape: {what} {address} was refused: a replay is open")
-        self._player.halt("refused", address, messages.refused(what, address))
+        self._report.network_attempts.append(address if what in (CONNECTION, SENDING) else f"{address} (its name)")
+        if is_mine:
+            self._player.halt("refused", address, messages.refused(_SAID[what], address, why))
+        raise ConnectionRefusedError(f"tracetape: {_SAID[what]} {address} was refused: a replay is open")
+
+    def note_started(self, program: str) -> None:
+        """A process was started: nobody sees what it does."""
+        if self._network != "allow" and not self._inside_live() and program not in self._report.started:
+            self._report.started.append(program)
+
+    def _is_mine(self) -> bool:
+        """The replay's context. Runners of async tests make theirs before the replay is opened: what the
+        opening thread does without one is meant too."""
+        replay = _sessions.current_frame().replay
+        return replay is self.session or (replay is None and threading.current_thread() is self._opener)
 
     def _inside_live(self) -> bool:
         """By context; where there is none (a thread that looks names up for asyncio), while one runs. After a
@@ -79,111 +145,34 @@ class Guard:
         if self._player.halted is not None:
             return False
         frame = _sessions.current_frame()
-        if frame.replay is self._session:
+        if frame.replay is self.session:
             return frame.step is not None
         return frame.replay is None and self._player.live_now > 0
 
-    def _lets_through(self, event: str, host: str, port: int | None) -> bool:
+    def _refusal(self, what: str, host: str, port: int | None) -> str:
+        """Why this address is refused; "" where it is let through."""
         if (host, None) in self._allowed or (host, port) in self._allowed:
-            return True
-        if event in _FORWARD and (_is_address(host) or any(host == name for name, _ in self._allowed)):
-            return True  # whether it may be reached, and on which port, is asked at the connection
-        if not _is_loopback(host):
-            return False
+            return ""
+        if what == LOOKUP and (is_address(host) or any(host == name for name, _ in self._allowed)):
+            return ""  # whether it may be reached, and on which port, is asked at the connection
+        if what in (LOOKUP, REVERSE_LOOKUP):
+            return "" if is_loopback(host) else messages.OUTSIDE
+        if (host, port) in self._proxies:
+            return messages.PROXY
+        if not is_loopback(host):
+            return messages.OUTSIDE
         if self._network == "deny-all":
-            return event in _LOOKUPS
-        if event not in _LOOKUPS:
-            self._note_loopback(f"{host}:{port}")
-        return True
+            return messages.DENY_ALL
+        note = f"{host}:{port}" if port is not None else host
+        if note not in self._report.loopback:
+            self._report.loopback.append(note)
+        return ""
 
-    def _note_loopback(self, address: str) -> None:
-        if address not in self._report.loopback:
-            self._report.loopback.append(address)
-
-
-_guards: list[Guard] = []
-_installed = False
-
-
-def _install() -> None:
-    global _installed
-    if not _installed:
-        _installed = True
-        sys.addaudithook(_hook)
-
-
-def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    """Runs at every audit event of the process, for ever: so the first test is the cheapest one."""
-    if not _guards or not event.startswith("socket."):
-        return
-    position = _CONNECTS.get(event)
-    if position is not None:
-        connecting, address = arguments[0], arguments[position]
-        if connecting.family in _FAMILIES and isinstance(address, tuple) and len(address) >= 2:
-            _check(event, _as_text(address[0]), address[1])
-    elif event in _LOOKUPS and arguments:
-        asked = arguments[0]
-        host = _as_text(asked[0] if isinstance(asked, tuple) else asked)
-        port = arguments[1] if event == "socket.getaddrinfo" and isinstance(arguments[1], int) else None
-        if host:
-            _check(event, host, port)
-
-
-def _check(event: str, host: str, port: int | None) -> None:
-    for guard in tuple(_guards):
-        guard.check(event, host, port)
-
-
-def _as_text(host: Any) -> str:
-    if isinstance(host, (bytes, bytearray)):
-        return host.decode("latin-1")
-    return host if isinstance(host, str) else ""
-
-
-def _is_address(host: str) -> bool:
-    return _address(host) is not None
-
-
-def _is_loopback(host: str) -> bool:
-    if host.lower().rstrip(".") == "localhost" or not host:
-        return True
-    address = _address(host)
-    return address is not None and address.is_loopback
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Of IPv6 alone a zone (`fe80::1%eth0`) is a part of the address."""
-    bare = host.partition("%")[0] if ":" in host else host
-    try:
-        return ipaddress.ip_address(bare)
-    except ValueError:
-        return None
-
-
-def _checked(hosts: Iterable[str]) -> tuple[str, ...]:
-    given = tuple(hosts)
-    for one in given:
-        if not isinstance(one, str) or not one:
-            raise UsageError(f"allow_hosts=[…] takes 'host' or 'host:port', not {one!r}")
-    return given
-
-
-def _resolved(hosts: Iterable[str]) -> frozenset[tuple[str, int | None]]:
-    """Each host as given, with the addresses that it has now: connections are made to addresses."""
-    allowed: set[tuple[str, int | None]] = set()
-    for given in hosts:
-        host, port = _split(given)
-        allowed.add((host, port))
-        try:
-            found = socket.getaddrinfo(host, port)
-        except OSError:
-            continue  # not to be resolved now: then the name alone is let through, and fails by itself
-        allowed |= {(str(entry[4][0]), port) for entry in found}
-    return frozenset(allowed)
-
-
-def _split(given: str) -> tuple[str, int | None]:
-    host, colon, port = given.rpartition(":")
-    if colon and port.isdigit() and (":" not in host or host.startswith("[")):
-        return host.strip("[]"), int(port)
-    return given.strip("[]"), None
+    def _note_open(self, how: str) -> None:
+        """Connections that were not open when this was last asked."""
+        now = sockets.connected()
+        for number, (host, port) in now.items():
+            known = (host, port) in self._allowed or (host, None) in self._allowed
+            if number not in self._open and not known:
+                self._report.open_connections.append(f"{host}:{port}{how}")
+        self._open = set(now)

@@ -10,6 +10,9 @@ from tracetape.replayer.reporting import Halted
 from tracetape.replayer.stubs import Stub
 
 __all__ = [
+    "DENY_ALL",
+    "OUTSIDE",
+    "PROXY",
     "ambiguous",
     "changed",
     "closed",
@@ -132,9 +135,14 @@ def listed(name: str, text: str) -> str:
     return _lines(f"{name}: {text} (strict)")
 
 
-def refused(what: str, address: str) -> str:
+OUTSIDE = "a replay lets nothing out of this machine"
+PROXY = "it is a proxy that the environment names, and what it is sent leaves this machine"
+DENY_ALL = 'network="deny-all" lets nothing out of this process'
+
+
+def refused(what: str, address: str, why: str) -> str:
     return _lines(
-        f"{what} {address} was refused: a replay lets nothing out of this machine",
+        f"{what} {address} was refused: {why}",
         "it was tried outside of every boundary that runs live",
         f'to accept it: live=["…"] for the boundary that does it, allow_hosts=["{address}"], or network="allow"',
     )

@@ -70,9 +70,10 @@ class Player:
         self._opener = threading.current_thread()
         self._cut = ""
         self.live_now = 0
-        # Set by the tape: what is told of a halt outside the thread that opened the replay, and, in a forked
-        # child, what makes the halt of a call there.
+        # Set by the tape: what is told of a halt outside the thread that opened the replay, and of each call that
+        # ran live; and, in a forked child, what makes the halt of a call there.
         self.on_halt_elsewhere: Callable[[], None] = _nothing
+        self.after_live: Callable[[str], None] = lambda name: None
         self.elsewhere: Callable[[str], Halt] | None = None
         self.halted: Halt | None = None
         self.ended: EndOfRecording | None = None
@@ -135,6 +136,7 @@ class Player:
         finally:
             self.live_now -= 1
             self._cut = f"{step.name} ran live"
+            self.after_live(step.name)
         unwinding = self.halted or self.ended
         if unwinding is not None:
             raise unwinding  # the program caught it inside this call

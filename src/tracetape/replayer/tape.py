@@ -20,7 +20,7 @@ from tracetape.model.crossing import Crossing
 from tracetape.model.names import nearest
 from tracetape.model.recording import Recording
 from tracetape.model.report import Divergence, Report, Step
-from tracetape.replayer import messages
+from tracetape.replayer import asking, messages
 from tracetape.replayer.elsewhere import halt_here
 from tracetape.replayer.guard import Guard
 from tracetape.replayer.halting import EndOfRecording, Halt
@@ -69,8 +69,9 @@ class Tape:
         self._sources = sources
         self._player = Player(self, recording, options, self.report)
         self._guard = Guard(self, self._player, self.report, network, allow_hosts)
-        self._watch = Watch(self._player.hear)
+        self._watch = Watch(self._player.hear, asking.note_started)
         self._player.on_halt_elsewhere = self._watch.wake_soon
+        self._player.after_live = self._guard.after_live
         self._was_open = False
         self._handed_ended = False
 
@@ -181,7 +182,11 @@ class Tape:
         self._watch.open()
         _tapes.add(self)
         _sessions.open_replay(self)
-        self._guard.enter()
+        try:
+            self._guard.enter()
+        except BaseException:
+            self._close()
+            raise
         return self
 
     def __exit__(

@@ -28,12 +28,19 @@ GRACE_S = 1.0
 class Watch:
     """Of one open replay.
 
-    heard:  told of each process that has halted, before the main thread is woken.
-    woke:   the main thread was sent the signal.
+    heard:    told of each process that has halted, before the main thread is woken.
+    started:  told of each program that is being started.
+    woke:     the main thread was sent the signal.
     """
 
-    def __init__(self, heard: Callable[[Halted], None], *, grace: float = GRACE_S) -> None:
-        self._heard, self._grace = heard, grace
+    def __init__(
+        self,
+        heard: Callable[[Halted], None],
+        started: Callable[[str], None] = lambda program: None,
+        *,
+        grace: float = GRACE_S,
+    ) -> None:
+        self._heard, self.started, self._grace = heard, started, grace
         self.woke = False
         self._taken = self._ignored = False
         self._is_open = False

@@ -1,0 +1,1 @@
+"""What the guard is tried with: servers on this machine, clients of every kind."""
