@@ -39,12 +39,13 @@ _CAUSES = (
 )
 
 
-def changed(name: str, boundary: str, changes: Sequence[Difference], after_cut: bool) -> str:
+def changed(name: str, changes: Sequence[Difference], as_near: Sequence[Stub], *, after_cut: bool) -> str:
     first = changes[0].path if changes else "$"
     where = "after the cut" if after_cut else "before the cut"
     return _lines(
         f"{name} was called with other inputs than recorded ({where})",
         *_listed(changes),
+        *_as_near(as_near),
         _CAUSES,
         f'to leave a value out: ignore=["{first}"], or record it with tracetape.effect("…", …)',
         f'to accept it: live=["{name}"] runs the real function; '
@@ -200,6 +201,14 @@ def internal(name: str, error: BaseException) -> str:
 def _quoted(name: str) -> str:
     boundary, _, number = name.rpartition("@")
     return f'"{boundary}", {number}'
+
+
+def _as_near(stubs: Sequence[Stub]) -> list[str]:
+    if not stubs:
+        return []
+    names = ", ".join(stub.crossing.name for stub in stubs[:_SHOWN])
+    more = f" and {len(stubs) - _SHOWN} more" if len(stubs) > _SHOWN else ""
+    return [f"or it was {names}{more}, recorded at the same time: the inputs of each differ in as much"]
 
 
 def _listed(changes: Sequence[Difference]) -> list[str]:

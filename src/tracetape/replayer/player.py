@@ -291,7 +291,7 @@ class Player:
             used = match.nearest is not None and match.nearest.position in self._used
             text = messages.unrecorded(step.name, step.boundary, match.nearest, used, match.changes)
         else:
-            text = messages.changed(step.name, step.boundary, match.changes, after)
+            text = messages.changed(step.name, match.changes, match.as_near, after_cut=after)
         self.halt(match.kind, step.name, text, match.changes)
 
     def _end(self, step: Step) -> NoReturn:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import pytest
+
 from tests.unit.replayer.recordings import crossing, recording
 from tracetape.codec.canonical import IgnorePaths, canonical, match_key
 from tracetape.model.crossing import Crossing
@@ -54,6 +56,52 @@ def test_without_an_equal_one_the_nearest_has_changed() -> None:
     match = ask(run, "a", {"x": 2, "y": 3})
     assert answer(match) == ("changed", 2)
     assert [str(change) for change in match.changes] == ["$.y: recorded 2, now 3"]
+
+
+def at(n: int, inputs: Any, span: tuple[int, int]) -> Crossing:
+    return crossing("a", inputs, span=span, seq=n)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "asked", "meant"),
+    [
+        (["item-0", "item-7", "item-9"], "item-7 changed", 2),
+        ([0, 9, 7], 7000, 3),
+        (["buy 10 shares", "sell 10 shares", "hold"], "sell 10 dollars", 2),
+        ([{"id": 1}, {"id": 2}, {"id": 3}], {"id": 2, "extra": 1}, 2),
+    ],
+)
+def test_of_calls_made_at_the_same_time_the_one_most_alike_has_changed(
+    recorded: list[Any], asked: Any, meant: int
+) -> None:
+    """They come in any order: that it came first says nothing."""
+    run = recording(*(at(n, {"x": value}, (n, 9)) for n, value in enumerate(recorded)))
+    assert answer(ask(run, "a", {"x": asked})) == ("changed", meant)
+
+
+def test_of_calls_made_one_after_the_other_the_next_one_has_changed() -> None:
+    run = recording(*(at(n, {"x": value}, (n, n + 1)) for n, value in enumerate(["one", "two", "three"])))
+    assert answer(ask(run, "a", {"x": "three!"})) == ("changed", 1)
+    assert answer(ask(run, "a", {"x": "three!"}, used=[0])) == ("changed", 2)
+
+
+def test_those_that_it_might_as_well_have_been_are_told() -> None:
+    run = recording(*(at(n, {"x": n}, (n, 9)) for n in range(4)), at(9, {"x": 5}, (20, 21)))
+    match = ask(run, "a", {"x": 9}, used=[0])
+    assert answer(match) == ("changed", 2)
+    assert [stub.crossing.name for stub in match.as_near] == ["a@3", "a@4"]
+
+
+def test_what_overlaps_one_after_another_was_made_at_the_same_time() -> None:
+    """A semaphore lets three of ten run at once: the tenth still comes as early as it likes."""
+    run = recording(*(at(n, {"x": f"item-{n}"}, (n, n + 3)) for n in range(10)))
+    assert answer(ask(run, "a", {"x": "item-9 changed"}, used=[4])) == ("changed", 10)
+
+
+def test_under_a_call_that_the_recording_does_not_have_the_search_goes_on_anywhere() -> None:
+    parent = crossing("p", {})
+    run = recording(crossing("a", {"x": 1}), parent, crossing("a", {"x": 2}, parent=parent))
+    assert answer(ask(run, "a", {"x": 2}, under=None, loose=True)) == ("equal", 2)
 
 
 def test_when_all_are_used_up_the_call_is_unrecorded_and_names_the_nearest() -> None:
