@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from typing import Any, NoReturn
 
-from tracetape._running import is_cancellation
+from tracetape._running import is_cancellation, sleep
 from tracetape.model.call import (
     ASYNC_GENERATOR,
     ASYNC_ITERATOR,
@@ -182,9 +182,7 @@ async def _wait_to_be_cancelled(outcome: Cancelled | Streamed) -> None:
     """Raising CancelledError by ourselves would break wait_for and timeout(), which count the cancellations
     that they asked for: so wait for the caller's own."""
     if outcome.patience:
-        import asyncio
-
-        await asyncio.sleep(outcome.patience)
+        await sleep(outcome.patience)
         _exhaust(outcome)
 
 

@@ -190,6 +190,17 @@ def begin(mode: Mode, call: Call) -> Running | Outcome:
     return Running(mode, call, flow)
 
 
+async def sleep(seconds: float) -> None:
+    """On the loop that runs this: trio's, else asyncio's."""
+    trio: Any = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_run():
+        await trio.sleep(seconds)
+    else:
+        import asyncio
+
+        await asyncio.sleep(seconds)
+
+
 def is_cancellation(error: BaseException) -> bool:
     """asyncio's and trio's, without importing either; a coroutine thrown away counts too."""
     if isinstance(error, GeneratorExit):

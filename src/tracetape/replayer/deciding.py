@@ -52,10 +52,12 @@ def decide(entry: PlanEntry | None, call: Situation, after_cut: str, strict: boo
 
     `after_cut` is "serve", "halt" or "live" and rules what the plan does not name; `strict` means "halt".
     """
+    if strict:
+        after_cut = "halt"
     if entry is not None and entry.mode == "live":
         return Decision("run")
     if call.match == "unrecorded":
-        return _unrecorded(entry, call, after_cut, strict)
+        return _unrecorded(entry, call, after_cut)
     if entry is not None:
         return Decision("patch") if entry.mode == "patched" else _SERVE
     if call.match != "changed":
@@ -66,14 +68,14 @@ def decide(entry: PlanEntry | None, call: Situation, after_cut: str, strict: boo
         return Decision("halt")
     if after_cut == "live":
         return Decision("run")
-    return Decision("halt") if strict or after_cut == "halt" else Decision("serve", stale=True)
+    return Decision("halt") if after_cut == "halt" else Decision("serve", stale=True)
 
 
-def _unrecorded(entry: PlanEntry | None, call: Situation, after_cut: str, strict: bool) -> Decision:
+def _unrecorded(entry: PlanEntry | None, call: Situation, after_cut: str) -> Decision:
     if not call.after_cut or (entry is None and call.inside_live and call.kind in ("tool", "memory")):
         return Decision("halt")
-    if call.kind == "checkpoint" and entry is None and not strict and after_cut != "halt":
+    if call.kind == "checkpoint" and entry is None and after_cut != "halt":
         return _SERVE  # a state is stated, and nothing needs to be served for it
     if after_cut == "live":
         return Decision("run")
-    return Decision("halt") if strict or after_cut == "halt" else Decision("end")
+    return Decision("halt") if after_cut == "halt" else Decision("end")

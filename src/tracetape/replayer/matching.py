@@ -50,6 +50,8 @@ class Match:
     as_near: tuple[Stub, ...] = ()
 
 
+Unused = Callable[[Sequence[Stub]], Iterator[Stub]]
+
 _NOTHING_LIKE_IT = Match("unrecorded")
 LOOKED_AT = 1_000
 
@@ -57,7 +59,7 @@ LOOKED_AT = 1_000
 def find(
     table: StubTable,
     asked: Asked,
-    unused: Callable[[Sequence[Stub]], Iterator[Stub]],
+    unused: Unused,
     renaming: Renaming | None = None,
 ) -> Match:
     """The crossing that answers.
@@ -73,29 +75,25 @@ def find(
     if equal is not None:
         return Match("equal", equal)
     if asked.under is not None or not asked.loose:
-        siblings = table.under(boundary, asked.under)
-        here = _nearest(unused(siblings), siblings, asked.tree, renaming)
+        here = _nearest(table.under(boundary, asked.under), unused, asked.tree, renaming)
         if here is not None:
             return here
     elsewhere = next(unused(table.equal_anywhere(boundary, key)), None)
     if elsewhere is not None:
         return Match("equal" if asked.loose else "moved", elsewhere)
     if asked.loose:
-        anywhere = _nearest(unused(table.named(boundary)), table.named(boundary), asked.tree, renaming)
+        anywhere = _nearest(table.named(boundary), unused, asked.tree, renaming)
         if anywhere is not None:
             return anywhere
-    like = _nearest(iter(table.named(boundary)), table.named(boundary), asked.tree, None)
+    like = _nearest(table.named(boundary), iter, asked.tree, None)
     return _NOTHING_LIKE_IT if like is None else Match("unrecorded", None, like.changes, like.stub)
 
 
-def _nearest(stubs: Iterator[Stub], all_: Sequence[Stub], tree: Any, renaming: Renaming | None) -> Match | None:
-    """The stub with the fewest differing leaves. Looks at the first `LOOKED_AT` only: a report about more
-    would not be read.
-
-    all_:  the used ones too, which tell what was made at the same time.
-    """
+def _nearest(stubs: Sequence[Stub], unused: Unused, tree: Any, renaming: Renaming | None) -> Match | None:
+    """The unused stub with the fewest differing leaves. Looks at the first `LOOKED_AT` only: a report about
+    more would not be read."""
     found: list[tuple[Stub, tuple[Difference, ...]]] = []
-    for stub in islice(stubs, LOOKED_AT):
+    for stub in islice(unused(stubs), LOOKED_AT):
         if stub.key is None:
             return Match("equal", stub)
         changes = _unexplained(stub.tree, tree, renaming)
@@ -109,28 +107,37 @@ def _nearest(stubs: Iterator[Stub], all_: Sequence[Stub], tree: Any, renaming: R
         return None
     if len(found) == 1:
         return Match("changed", *found[0])
-    best, *as_near = _most_alike([stub for stub, _ in found], all_, tree)
+    best, *as_near = _most_alike(_in_any_order([stub for stub, _ in found], stubs, unused), tree)
     return Match("changed", best, dict(found)[best], as_near=tuple(as_near))
 
 
-def _most_alike(stubs: Sequence[Stub], all_: Sequence[Stub], tree: Any) -> list[Stub]:
-    """Of stubs that differ in as many leaves, the one meant; then those that it might have been as well.
-
-    Calls that were made one after the other come one after the other: the earliest is meant. Those that were made
-    at the same time come in any order: there the one whose text is most like it, the earliest of equals.
-    """
-    peers = _at_the_same_time(stubs[0], all_)
+def _most_alike(stubs: Sequence[Stub], tree: Any) -> list[Stub]:
+    """The stub whose text is most like what was asked, the earliest of equals; then those equals."""
     text = text_of(tree)
-    likeness = {stub: _likeness(text_of(stub.tree), text) for stub in stubs if stub.position in peers}
+    likeness = {stub: _likeness(text_of(stub.tree), text) for stub in stubs}
     most = max(likeness.values())
-    return [stub for stub in likeness if likeness[stub] == most]
+    return [stub for stub in stubs if likeness[stub] == most]
 
 
-def _at_the_same_time(first: Stub, all_: Sequence[Stub]) -> set[int]:
+def _in_any_order(candidates: Sequence[Stub], stubs: Sequence[Stub], unused: Unused) -> Sequence[Stub]:
+    """Those of the candidates of which any may be the next one.
+
+    Calls that were made one after the other come one after the other: the first is. Those that were made at the
+    same time come as they like; so do all of them, once a later one has come before the first.
+    """
+    first = candidates[0]
+    free = {stub.position for stub in unused(stubs)}
+    if any(stub.position > first.position and stub.position not in free for stub in stubs):
+        return candidates
+    peers = _at_the_same_time(first, stubs)
+    return [stub for stub in candidates if stub.position in peers]
+
+
+def _at_the_same_time(first: Stub, stubs: Sequence[Stub]) -> set[int]:
     """The positions of those that ran together: each began before an earlier one of them had ended."""
     together: set[int] = set()
     last_end: float = 0
-    for stub in all_:
+    for stub in stubs:
         crossing = stub.crossing
         if together and crossing.started >= last_end:
             if first.position in together:

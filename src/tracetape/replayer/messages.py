@@ -208,7 +208,7 @@ def _as_near(stubs: Sequence[Stub]) -> list[str]:
         return []
     names = ", ".join(stub.crossing.name for stub in stubs[:_SHOWN])
     more = f" and {len(stubs) - _SHOWN} more" if len(stubs) > _SHOWN else ""
-    return [f"or it was {names}{more}, recorded at the same time: the inputs of each differ in as much"]
+    return [f"or it was {names}{more}: their inputs differ in as much"]
 
 
 def _listed(changes: Sequence[Difference]) -> list[str]:

@@ -43,7 +43,7 @@ def replay(
     plan, live:   what runs for real or is patched; `live=["place_order", "agent@2"]` adds to the plan.
     ignore:       paths left out when inputs are compared: `$.messages[*].id`, `..created`.
     types:        classes for rebuilding values that are in no module's namespace.
-    strict:       whatever would only be listed is a divergence.
+    strict:       whatever would only be listed is a divergence, and `after_cut` is "halt".
     after_cut:    "serve" what was recorded although its inputs changed (it is listed as stale), "halt",
                   or "live".
     network:      "deny" all but this machine, "deny-all", "allow"; `allow_hosts` names exceptions.

@@ -83,6 +83,14 @@ def test_of_calls_made_one_after_the_other_the_next_one_has_changed() -> None:
     run = recording(*(at(n, {"x": value}, (n, n + 1)) for n, value in enumerate(["one", "two", "three"])))
     assert answer(ask(run, "a", {"x": "three!"})) == ("changed", 1)
     assert answer(ask(run, "a", {"x": "three!"}, used=[0])) == ("changed", 2)
+    assert ask(run, "a", {"x": "three!"}).as_near == ()
+
+
+def test_once_a_later_one_has_come_first_they_come_in_any_order() -> None:
+    """Threads that each make one quick call after another: none overlaps another."""
+    run = recording(*(at(n, {"x": f"page {n}"}, (n, n + 1)) for n in range(9)))
+    assert answer(ask(run, "a", {"x": "page 7!"})) == ("changed", 1)
+    assert answer(ask(run, "a", {"x": "page 7!"}, used=[4])) == ("changed", 8)
 
 
 def test_those_that_it_might_as_well_have_been_are_told() -> None:
