@@ -242,8 +242,8 @@ def test_a_tool_or_memory_inside_a_live_call_is_never_answered_by_guess_nor_run(
     ("plan", "says"),
     [
         (
-            tracetape.ReplayPlan().stub("thnik"),
-            "the plan names thnik, and {path} has no crossing of it; did you mean 'think'?",
+            tracetape.ReplayPlan().stub("conclde"),
+            "the plan names conclde, and {path} has no crossing of it; did you mean 'conclude'?",
         ),
         (
             tracetape.ReplayPlan().live("conclude", 2),
@@ -258,8 +258,8 @@ def test_a_tool_or_memory_inside_a_live_call_is_never_answered_by_guess_nor_run(
             "the plan names act@2, and {path} has 1 of act: the last is act@1",
         ),
         (
-            tracetape.ReplayPlan().patch("acct", 1, None),
-            "the plan names acct@1, and {path} has no crossing of it; did you mean 'act'?",
+            tracetape.ReplayPlan().patch("Conclude", 1, None),
+            "the plan names Conclude@1, and {path} has no crossing of it; did you mean 'conclude'?",
         ),
     ],
 )

@@ -83,7 +83,8 @@ class Guard:
         self._opener = threading.current_thread()
         if self._network != "allow":
             self._allowed = resolved(self._hosts)
-            self._proxies = resolved(proxies())
+            # Of those elsewhere the name need not be known: elsewhere is outside.
+            self._proxies = resolved(one for one in proxies() if is_loopback(one.rpartition(":")[0] or one))
             self._note_open("")
             if self._network == "deny-all" and self._report.open_connections:
                 raise UsageError(

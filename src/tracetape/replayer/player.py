@@ -136,7 +136,8 @@ class Player:
         finally:
             self.live_now -= 1
             self._cut = f"{step.name} ran live"
-            self.after_live(step.name)
+            if not self.live_now:  # else what is open may be another's that still runs
+                self.after_live(step.name)
         unwinding = self.halted or self.ended
         if unwinding is not None:
             raise unwinding  # the program caught it inside this call

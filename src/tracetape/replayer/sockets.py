@@ -116,10 +116,13 @@ def connected() -> dict[int, tuple[str, int]]:
         with one:
             if one.family not in _FAMILIES:
                 continue
-            ports[number] = one.getsockname()[1]
-            if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                serving.add(ports[number])
             peer = _peer(one)
+            try:
+                ports[number] = one.getsockname()[1]
+                if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    serving.add(ports[number])
+            except OSError:  # a kind of socket that does not know
+                ports.setdefault(number, 0)
         if peer is not None:
             found[number] = (as_text(peer[0]), peer[1])
     return {number: peer for number, peer in found.items() if ports[number] not in serving}

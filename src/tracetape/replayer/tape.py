@@ -16,15 +16,15 @@ from tracetape import _sessions
 from tracetape._processes import Word
 from tracetape.errors import DivergenceError, RecordingEnded, UsageError
 from tracetape.model.call import Mode
-from tracetape.model.crossing import Crossing
 from tracetape.model.names import nearest
 from tracetape.model.recording import Recording
-from tracetape.model.report import Divergence, Report, Step
-from tracetape.replayer import asking, messages
+from tracetape.model.report import Report, Step
+from tracetape.replayer import asking
 from tracetape.replayer.elsewhere import halt_here
 from tracetape.replayer.guard import Guard
 from tracetape.replayer.halting import EndOfRecording, Halt
 from tracetape.replayer.player import Options, Player
+from tracetape.replayer.verdict import look_for_missing, tell_what_is_listed
 from tracetape.replayer.watching import Watch
 
 __all__ = ["ENDED", "Tape"]
@@ -202,9 +202,7 @@ class Tape:
             return
         if isinstance(error, Halt) and not self.report.divergences:
             self.report.divergences.append(error.divergence)  # of another process, brought here by a pool
-        self._look_for_missing(interrupted=error is not None and not isinstance(error, SystemExit))
-        if self._options.strict:
-            self._tell_what_is_listed()
+        self._look_over(interrupted=error is not None and not isinstance(error, SystemExit))
         if self.report.divergences:
             raise DivergenceError(str(self.report), report=self.report) from None
         if self._player.ended is not None and _hides_end(error) and not (self._handed_ended and error is None):
@@ -235,78 +233,13 @@ class Tape:
             _sessions.leave_behind(self, self._threads)
             _sessions.close(self)
 
-    def _look_for_missing(self, *, interrupted: bool) -> None:
-        """Recorded calls that nobody made. Not counted after a halt or an end: what the program would
-        have gone on to call is not known. Nor when its own exception left early."""
-        if self._player.halted is not None or self._player.ended is not None or interrupted:
-            return
-        marked = _sessions.marked()
-        missing: list[Crossing] = []
-        for stub in self._player.unasked():
-            crossing = stub.crossing
-            if self._is_inside_served(crossing):
-                continue
-            if crossing.detached and self._ran_during_served(crossing) and not self._options.strict:
-                self.report.notes.append(f"not called: {crossing.name}, made by a thread of a served call")
-                continue
-            if crossing.boundary not in marked and not self._options.strict:
-                self.report.untouched.append(crossing.name)
-            elif stub.after_cut and not self._options.strict:
-                self.report.notes.append(f"not called after the cut: {crossing.name}")
-            else:
-                missing.append(crossing)
-        if not self.report.steps and self.recording.crossings and not missing:
-            names = ", ".join(self.recording.names)
-            self.report.divergences.append(Divergence("missing", "", messages.nothing_asked(names)))
-        self.report.divergences += [
-            Divergence("missing", one.name, messages.missing(one, first=one is missing[0])) for one in missing
-        ]
-        for name in self._never_live():
-            self.report.notes.append(f"{name} never ran live: it was not called, or inside a call that was served")
-
-    def _tell_what_is_listed(self) -> None:
-        """Under `strict`, whatever would only be listed is a divergence."""
-        for step in self.report.steps:
-            listed = []
-            if step.moved:
-                listed.append("it was served from another place in the recording")
-            if step.changes and step.mode in ("stub", "patched"):
-                listed.append(f"its inputs differ from the recorded ones at {step.changes[0]}")
-            listed += step.notes
-            for text in listed:
-                self._list(step.name, text)
-        for name in self._never_live():
-            self._list(name, "never ran live")
-        if not any(one.kind == "refused" for one in self.report.divergences):
-            for address in self.report.network_attempts:
-                self._list(address, "a connection to it was refused in another thread")
-
-    def _list(self, name: str, text: str) -> None:
-        self.report.divergences.append(Divergence("listed", name, messages.listed(name, text)))
-
-    def _never_live(self) -> list[str]:
-        ran = {step.boundary for step in self.report.live_calls} | {step.name for step in self.report.live_calls}
-        return [one.name for one in self._options.plan.entries if one.mode == "live" and one.name not in ran]
-
-    def _is_inside_served(self, crossing: Crossing) -> bool:
-        """Under a crossing that was served, or that was not called itself: one message is enough."""
-        above = crossing.parent
-        while above is not None:
-            step = self._player.asked(above)
-            if step is None or step.mode != "live":
-                return True
-            above = above.parent
-        return False
-
-    def _ran_during_served(self, crossing: Crossing) -> bool:
-        """For a call that had no context: whether it may have been made by a call that was served."""
-        return any(
-            step.mode != "live"
-            and step.recorded is not None
-            and step.recorded.started <= crossing.started
-            and (step.recorded.ended or 0) >= crossing.started
-            for step in self.report.steps
-        )
+    def _look_over(self, *, interrupted: bool) -> None:
+        """What is missing is not known after a halt or an end: nobody knows what the program would have gone on
+        to call. Nor when its own exception left early."""
+        if self._player.halted is None and self._player.ended is None and not interrupted:
+            look_for_missing(self.report, self._player, self._options, self.recording.names, _sessions.marked())
+        if self._options.strict:
+            tell_what_is_listed(self.report, self._options.plan)
 
     def _called_names(self) -> list[str]:
         return [step.boundary for step in self.report.steps]
