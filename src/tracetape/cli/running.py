@@ -185,11 +185,11 @@ def _say_options(divergence: Divergence) -> None:
 
 @contextlib.contextmanager
 def _threads_as_python_shows_them() -> Iterator[None]:
-    """What ends a thread is shown without our frames; what unwinds it is not shown, for the report has it."""
+    """What ends a thread is shown without our frames."""
     shown = threading.excepthook
 
     def hook(told: threading.ExceptHookArgs) -> None:
-        if told.exc_value is None or isinstance(told.exc_value, _UNWINDING):
+        if told.exc_value is None:
             return
         tracebacks.without_our_frames(told.exc_value)
         shown(threading.ExceptHookArgs((told.exc_type, told.exc_value, told.exc_value.__traceback__, told.thread)))

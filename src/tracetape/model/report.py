@@ -92,7 +92,7 @@ class Report:
 
     steps:             in the order in which the calls came.
     divergences:       empty when the verdict is `same`.
-    network_attempts:  what the guard refused, `host:port` and how.
+    network_attempts:  what the guard refused: `host:port`, or `host:port (its name)` for a lookup.
     loopback:          addresses on this machine that were reached.
     open_connections:  connections that were open when the replay began, or that a live call has left open.
     started:           programs that were started; what they send is not seen.
@@ -170,7 +170,8 @@ class Report:
             width = max(len(step.name) for step in self.steps)
             lines += [f"  {step.name:<{width}}  {describe(step)}" for step in self.steps]
         for address in self.network_attempts:
-            lines.append(f"  refused: a connection to {address}")
+            name, of_name, _ = address.partition(" (its name)")
+            lines.append(f"  refused: {'looking up' if of_name else 'a connection to'} {name}")
         if self.loopback:
             lines.append(f"  reached on this machine: {', '.join(self.loopback)}")
         if self.open_connections:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from tracetape.model.report import Divergence
 
-__all__ = ["EndOfRecording", "Halt"]
+__all__ = ["EndOfRecording", "Halt", "hide_in_threads"]
 
 
 class Halt(BaseException):
@@ -24,3 +26,22 @@ class Halt(BaseException):
 
 class EndOfRecording(BaseException):
     """After the cut the program went where the recording does not reach. No divergence."""
+
+
+def hide_in_threads() -> Callable[[], None]:
+    """From now on what unwinds a thread is not shown as an error that nobody handled: the report has it.
+
+    Returns what undoes that.
+    """
+    before = threading.excepthook
+
+    def hook(told: threading.ExceptHookArgs) -> None:
+        if not isinstance(told.exc_value, (Halt, EndOfRecording)):
+            before(told)
+
+    def undo() -> None:
+        if threading.excepthook is hook:
+            threading.excepthook = before
+
+    threading.excepthook = hook
+    return undo

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracetape.model.crossing import Crossing
-from tracetape.model.report import Difference
+from tracetape.model.report import Difference, Step
+from tracetape.replayer.matching import Match
 from tracetape.replayer.reporting import Halted
 from tracetape.replayer.stubs import Stub
 
@@ -16,6 +17,7 @@ __all__ = [
     "ambiguous",
     "changed",
     "closed",
+    "diverged",
     "ended",
     "exhausted",
     "function_failed",
@@ -25,10 +27,12 @@ __all__ = [
     "internal",
     "listed",
     "missing",
+    "not_cancelled",
     "not_rebuilt",
     "not_stored",
     "nothing_asked",
     "refused",
+    "state_changed",
     "unrecorded",
 ]
 
@@ -37,6 +41,28 @@ _CAUSES = (
     "usual causes: a time, an id or a counter among the inputs; changed code before this call; what a served "
     "function changed in place (an argument, self), since only results are served"
 )
+
+
+def diverged(step: Step, match: Match, used: bool, after_cut: bool) -> str:
+    """A call that was not answered. `used`: the nearest recorded one has answered another."""
+    inside = step.parent
+    if inside is not None and step.kind in ("tool", "memory"):
+        return inside_live(step.name, step.boundary, inside.name, match.changes)
+    if match.kind == "unrecorded":
+        return unrecorded(step.name, step.boundary, match.nearest, used, match.changes)
+    if step.kind == "checkpoint":
+        return state_changed(step.name, match.changes, after_cut=after_cut)
+    return changed(step.name, match.changes, match.as_near, after_cut=after_cut)
+
+
+def state_changed(name: str, changes: Sequence[Difference], *, after_cut: bool) -> str:
+    where = "after the cut" if after_cut else "before the cut"
+    return _lines(
+        f"{name}: the program's state is not the recorded one ({where})",
+        *_listed(changes),
+        "usual causes: changed code before this checkpoint; a time, an id or a counter in the state",
+        f"to accept it: ReplayPlan().stub({_quoted(name)}) lists it and goes on; or record the run again",
+    )
 
 
 def changed(name: str, changes: Sequence[Difference], as_near: Sequence[Stub], *, after_cut: bool) -> str:
@@ -66,7 +92,7 @@ def unrecorded(name: str, boundary: str, nearest: Stub | None, used: bool, chang
         *_listed(changes),
         "usual causes: a new call or one more round of a loop; or calls in an order that is not that of the "
         "recording, one of which took the answer of another",
-        f'to accept it: live=["{boundary}"] runs the real function',
+        f'to accept it: live=["{boundary}"] runs the real function; or record the run again',
     )
 
 
@@ -101,10 +127,19 @@ def nothing_asked(names: str) -> str:
 
 def exhausted(name: str) -> str:
     return _lines(
-        f"{name} was asked for more than it had given when it was recorded (its consumer had left it, or had "
-        "cancelled it)",
+        f"{name} was asked for more than it had given when it was recorded: its consumer had left it",
         "usual causes: changed code that reads the stream further",
         f'to accept it: live=["{name}"] runs the real function',
+    )
+
+
+def not_cancelled(name: str) -> str:
+    return _lines(
+        f"{name} had been cancelled by its caller when it was recorded, and nobody cancelled it now: it has no "
+        "outcome to serve",
+        "usual causes: a longer time-out, or none; changed code that waits for it",
+        f'to accept it: live=["{name}"] runs the real function; ReplayPlan().patch({_quoted(name)}, …) serves an '
+        "outcome",
     )
 
 
@@ -128,12 +163,13 @@ def not_stored(name: str, path: str, type_name: str) -> str:
 def function_failed(name: str, which: str, error: BaseException) -> str:
     return _lines(
         f"{name}: {which} of its boundary raised {type(error).__name__}: {error}",
-        "without it the call cannot be compared with the recording",
+        "without it the call cannot be compared with the recording; it gets the arguments by name, and key= gets "
+        "those that were recorded too",
     )
 
 
 def listed(name: str, text: str) -> str:
-    return _lines(f"{name}: {text} (strict)")
+    return _lines(f"{name}: {text} (strict=True makes that a divergence)")
 
 
 OUTSIDE = "a replay lets nothing out of this machine"

@@ -203,10 +203,16 @@ class Player:
     def _inputs(self, spec: BoundarySpec, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         if spec.input is None:
             return arguments
-        try:
+        with self._asking(spec.name, "input="):
             return dict(spec.input(**arguments))
+
+    @contextlib.contextmanager
+    def _asking(self, name: str, which: str) -> Iterator[None]:
+        """A function that the program gave to its boundary: what it raises is the program's to repair."""
+        try:
+            yield
         except Exception as error:  # noqa: BLE001
-            self.halt("unusable", spec.name, messages.function_failed(spec.name, "input=", error))
+            self.halt("unusable", name, messages.function_failed(name, which, error))
 
     def _frame(self, name: str) -> Frame:
         """The frame of the call, once it is sure that the call may go on here."""
@@ -231,13 +237,14 @@ class Player:
         key = spec.key
         if key is None:
             return self._options.ignore.prune(canonical(given))
-        if spec.name not in self._keys:
-            keys = {**self._keys, spec.name: key}
-            table = StubTable(self._recording, self._options.plan, self._options.ignore, keys)
-            with self._lock:
-                self._keys, self._table = keys, table
-                self._first_unused.clear()
-        return self._options.ignore.prune(canonical({"key": to_tree(key(**inputs))}))
+        with self._asking(spec.name, "key="):
+            if spec.name not in self._keys:
+                keys = {**self._keys, spec.name: key}
+                table = StubTable(self._recording, self._options.plan, self._options.ignore, keys)
+                with self._lock:
+                    self._keys, self._table = keys, table
+                    self._first_unused.clear()
+            return self._options.ignore.prune(canonical({"key": to_tree(key(**inputs))}))
 
     def _claimed(self, asked: Asked) -> Match:
         """The match, marked as used. A signal handler may call a boundary in the middle of this, under the
@@ -285,15 +292,8 @@ class Player:
         return step
 
     def _halt_on(self, step: Step, match: Match, after: bool) -> NoReturn:
-        inside = step.parent
-        if inside is not None and step.kind in ("tool", "memory"):
-            text = messages.inside_live(step.name, step.boundary, inside.name, match.changes)
-        elif match.kind == "unrecorded":
-            used = match.nearest is not None and match.nearest.position in self._used
-            text = messages.unrecorded(step.name, step.boundary, match.nearest, used, match.changes)
-        else:
-            text = messages.changed(step.name, match.changes, match.as_near, after_cut=after)
-        self.halt(match.kind, step.name, text, match.changes)
+        used = match.nearest is not None and match.nearest.position in self._used
+        self.halt(match.kind, step.name, messages.diverged(step, match, used, after), match.changes)
 
     def _end(self, step: Step) -> NoReturn:
         if self.ended is None:
@@ -310,7 +310,8 @@ class Player:
 
         def exhausted() -> NoReturn:
             if not step.after_cut:
-                self.halt("unrecorded", step.name, messages.exhausted(step.name))
+                wanted = messages.not_cancelled if crossing.outcome == "cancelled" else messages.exhausted
+                self.halt("unrecorded", step.name, wanted(step.name))
             self._end(step)
 
         def missing(path: str, type_name: str) -> NoReturn:

@@ -22,7 +22,7 @@ from tracetape.model.report import Report, Step
 from tracetape.replayer import asking
 from tracetape.replayer.elsewhere import halt_here
 from tracetape.replayer.guard import Guard
-from tracetape.replayer.halting import EndOfRecording, Halt
+from tracetape.replayer.halting import EndOfRecording, Halt, hide_in_threads
 from tracetape.replayer.player import Options, Player
 from tracetape.replayer.verdict import look_for_missing, tell_what_is_listed
 from tracetape.replayer.watching import Watch
@@ -180,6 +180,7 @@ class Tape:
         self._threads = frozenset(threading.enumerate())
         self._process = os.getpid()
         self._watch.open()
+        self._show_in_threads = hide_in_threads()
         _tapes.add(self)
         _sessions.open_replay(self)
         try:
@@ -229,6 +230,7 @@ class Tape:
                 raise
         finally:
             self.is_open = False
+            self._show_in_threads()
             self._guard.leave()
             _sessions.leave_behind(self, self._threads)
             _sessions.close(self)
