@@ -8,7 +8,7 @@ thread without a context, where it could not be told whose they are.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from tracetape._wrapping import Proxy, when_imported, wrap
@@ -144,20 +144,23 @@ def _starting(method: Method, loop: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _calling(method: Method, callable_: Any, args: Arguments, kwargs: Named) -> Any:
-    if judges:
-        for host, port in _targets(callable_._channel):
-            ask(CONNECTION, host, port)
+    _ask_for_targets(callable_)
     return method(*args, **kwargs)
 
 
 def _asking_state(method: Method, channel: Any, args: Arguments, kwargs: Named) -> Any:
     """Asking for the state of a channel connects it, where one says so."""
-    if judges and (kwargs.get("try_to_connect") or any(one is True for one in args)):
-        for host, port in _targets(channel._channel):
-            ask(CONNECTION, host, port)
+    if kwargs.get("try_to_connect") or any(one is True for one in args):
+        _ask_for_targets(channel)
     return method(*args, **kwargs)
 
 
-def _targets(channel: Any) -> Iterator[tuple[str, int | None]]:
-    target = channel.target  # a method here, an attribute of the channel for asyncio
-    return targets(as_text(target() if callable(target) else target))
+def _ask_for_targets(holder: Any) -> None:
+    if not judges:
+        return
+    target = getattr(getattr(holder, "_channel", None), "target", None)
+    name = as_text(target() if callable(target) else target)  # a method, but an attribute for asyncio
+    if not name:
+        ask(CONNECTION, "a gRPC channel of which the target is not known", None)
+    for host, port in targets(name):
+        ask(CONNECTION, host, port)
