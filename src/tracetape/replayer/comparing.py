@@ -9,8 +9,9 @@ from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.model.report import Difference, Divergence
-from tracetape.replayer.matching import Asked, Match, find
+from tracetape.replayer.matching import Asked, Match, find, unexplained
 from tracetape.replayer.outcomes import outcome_changes, recorded_shape, tree_of
+from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.stubs import Stub, StubTable
 
 __all__ = ["compare"]
@@ -19,7 +20,8 @@ __all__ = ["compare"]
 def compare(a: Recording, b: Recording) -> list[Divergence]:
     """How `b` differs from `a`, in the order of `b`, then what only `a` has. Empty where they are the same.
 
-    Crossings are paired as a replay pairs them: by boundary, parent and inputs, not by position. Kinds:
+    Crossings are paired as a replay pairs them: by boundary, parent and inputs, not by position; ids that each run
+    generates anew are the same if one renaming explains them all. Kinds:
     `changed` (other inputs), `moved` (under another parent), `outcome` (another outcome for the same
     inputs), `added` (only in b), `missing` (only in a).
     """
@@ -27,16 +29,20 @@ def compare(a: Recording, b: Recording) -> list[Divergence]:
     used: set[int] = set()
     pairs: dict[Crossing, Crossing | None] = {}
     found: list[Divergence] = []
+    renaming = Renaming()
 
     def unused(stubs: Sequence[Stub]) -> Iterator[Stub]:
         return (stub for stub in stubs if stub.position not in used)
 
     for crossing in b.crossings:
-        match = find(table, _asked(crossing, pairs), unused)
+        asked = _asked(crossing, pairs)
+        match = find(table, asked, unused, renaming)
         if match.stub is not None:
             used.add(match.stub.position)
+            if match.renamed:
+                renaming.accept(match.stub.tree, asked.tree)
         pairs[crossing] = match.stub.crossing if match.stub else None
-        found += _divergences(crossing, match)
+        found += _divergences(crossing, match, renaming)
     for stub in unused(table.stubs):
         name = stub.crossing.name
         found.append(Divergence("missing", name, f"{name} is only in the first recording"))
@@ -50,7 +56,7 @@ def _asked(crossing: Crossing, pairs: dict[Crossing, Crossing | None]) -> Asked:
     return Asked(crossing.boundary, tree, match_key(tree), under, loose=parent is not None and under is None)
 
 
-def _divergences(crossing: Crossing, match: Match) -> Iterator[Divergence]:
+def _divergences(crossing: Crossing, match: Match, renaming: Renaming) -> Iterator[Divergence]:
     name = crossing.name
     if match.stub is None:
         yield Divergence("added", name, f"{name} is only in the second recording", match.changes)
@@ -61,8 +67,12 @@ def _divergences(crossing: Crossing, match: Match) -> Iterator[Divergence]:
         yield Divergence("changed", name, _text(f"{pair}: other inputs", match.changes), match.changes)
     elif match.kind == "moved":
         yield Divergence("moved", name, f"{pair}: called from another place")
-    changes = outcome_changes(recorded_shape(first), recorded_shape(crossing))
-    if changes:
+    one, other = recorded_shape(first), recorded_shape(crossing)
+    changes = outcome_changes(one, other)
+    is_alike = (one.outcome, one.stream_end) == (other.outcome, other.stream_end)
+    if changes and is_alike and not unexplained(one.tree, other.tree, renaming):
+        renaming.accept(one.tree, other.tree)
+    elif changes:
         yield Divergence("outcome", name, _text(f"{pair}: another outcome", changes), changes)
 
 

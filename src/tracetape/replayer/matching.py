@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from math import inf
 from typing import Any
 
@@ -14,7 +14,7 @@ from tracetape.model.report import Difference
 from tracetape.replayer.renaming import Renaming, masked
 from tracetape.replayer.stubs import Stub, StubTable
 
-__all__ = ["LOOKED_AT", "Asked", "Match", "find"]
+__all__ = ["LOOKED_AT", "Asked", "Match", "find", "unexplained"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ Unused = Callable[[Sequence[Stub]], Iterator[Stub]]
 
 _NOTHING_LIKE_IT = Match("unrecorded")
 LOOKED_AT = 1_000
+_LENT_LOOKED_AT = 100
 
 
 def find(
@@ -61,10 +62,13 @@ def find(
     asked: Asked,
     unused: Unused,
     renaming: Renaming | None = None,
+    lent: Collection[int] = (),
 ) -> Match:
     """The crossing that answers.
 
     unused:    gives the stubs of a sequence that nobody has asked for yet.
+    lent:      the positions of those among them that have answered a call with other inputs: they are left for
+               one with theirs.
     renaming:  of the generated ids; None where ids must be the recorded ones.
 
     First an equal one under the same parent; else the nearest unused one there, which is equal if it differs
@@ -75,30 +79,34 @@ def find(
     if equal is not None:
         return Match("equal", equal)
     if asked.under is not None or not asked.loose:
-        here = _nearest(table.under(boundary, asked.under), unused, asked.tree, renaming)
+        here = _nearest(table.under(boundary, asked.under), unused, asked.tree, renaming, lent)
         if here is not None:
             return here
     elsewhere = next(unused(table.equal_anywhere(boundary, key)), None)
     if elsewhere is not None:
         return Match("equal" if asked.loose else "moved", elsewhere)
     if asked.loose:
-        anywhere = _nearest(table.named(boundary), unused, asked.tree, renaming)
+        anywhere = _nearest(table.named(boundary), unused, asked.tree, renaming, lent)
         if anywhere is not None:
             return anywhere
-    like = _nearest(table.named(boundary), iter, asked.tree, None)
+    like = _nearest(table.named(boundary), iter, asked.tree, None, ())
     return _NOTHING_LIKE_IT if like is None else Match("unrecorded", None, like.changes, like.stub)
 
 
-def _nearest(stubs: Sequence[Stub], unused: Unused, tree: Any, renaming: Renaming | None) -> Match | None:
+def _nearest(
+    stubs: Sequence[Stub], unused: Unused, tree: Any, renaming: Renaming | None, lent: Collection[int]
+) -> Match | None:
     """The unused stub with the fewest differing leaves. Looks at the first `LOOKED_AT` only: a report about
     more would not be read."""
     found: list[tuple[Stub, tuple[Difference, ...]]] = []
-    for stub in islice(unused(stubs), LOOKED_AT):
+    for stub in _looked_at(unused(stubs), lent):
         if stub.key is None:
             return Match("equal", stub)
-        changes = _unexplained(stub.tree, tree, renaming)
+        changes = unexplained(stub.tree, tree, renaming)
         if not changes:
             return Match("equal", stub, renamed=True)
+        if stub.position in lent:
+            continue
         if not found or len(changes) < len(found[0][1]):
             found = [(stub, changes)]
         elif len(changes) == len(found[0][1]):
@@ -111,10 +119,23 @@ def _nearest(stubs: Sequence[Stub], unused: Unused, tree: Any, renaming: Renamin
     return Match("changed", best, dict(found)[best], as_near=tuple(as_near))
 
 
+def _looked_at(stubs: Iterator[Stub], lent: Collection[int]) -> Iterator[Stub]:
+    """The first of those that are not lent, and, for an equal one, some that are."""
+    seen = Counter[bool]()
+    for stub in stubs:
+        is_lent = stub.position in lent
+        seen[is_lent] += 1
+        if not is_lent and seen[False] > LOOKED_AT:
+            return
+        if not is_lent or seen[True] <= _LENT_LOOKED_AT:
+            yield stub
+
+
 def _most_alike(stubs: Sequence[Stub], tree: Any) -> list[Stub]:
-    """The stub whose text is most like what was asked, the earliest of equals; then those equals."""
-    text = text_of(tree)
-    likeness = {stub: _likeness(text_of(stub.tree), text) for stub in stubs}
+    """The stub whose text is most like what was asked, the earliest of equals; then those equals. Generated ids
+    are alike."""
+    text = text_of(masked(tree))
+    likeness = {stub: _likeness(text_of(masked(stub.tree)), text) for stub in stubs}
     most = max(likeness.values())
     return [stub for stub in stubs if likeness[stub] == most]
 
@@ -162,7 +183,7 @@ def _shared(one: str, other: str) -> int:
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _unexplained(recorded: Any, now: Any, renaming: Renaming | None) -> tuple[Difference, ...]:
+def unexplained(recorded: Any, now: Any, renaming: Renaming | None) -> tuple[Difference, ...]:
     """Where two trees differ, without what a renaming of generated ids explains."""
     changes = differences(recorded, now)
     if renaming is None or not changes:

@@ -1,12 +1,11 @@
-"""The replaying mode: answers calls from the stub table. It alone remembers what is used up."""
+"""The replaying mode: answers calls from the stub table."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -19,7 +18,6 @@ from tracetape.codec.canonical import IgnorePaths, canonical, match_key
 from tracetape.codec.reader import Reader
 from tracetape.errors import SourceError, ValueNotRebuilt
 from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
-from tracetape.model.crossing import Crossing
 from tracetape.model.payload import Payload
 from tracetape.model.plan import PlanEntry, ReplayPlan
 from tracetape.model.recording import Recording
@@ -27,12 +25,13 @@ from tracetape.model.report import Difference, Divergence, Report, Step
 from tracetape.replayer import messages
 from tracetape.replayer.deciding import Situation, decide
 from tracetape.replayer.halting import EndOfRecording, Halt
-from tracetape.replayer.matching import Asked, Match, find
+from tracetape.replayer.ledger import Ledger
+from tracetape.replayer.matching import Asked, Match
 from tracetape.replayer.outcomes import live_shape, outcome_changes, recorded_shape
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.reporting import Halted
 from tracetape.replayer.serving import patched_outcome, recorded_outcome
-from tracetape.replayer.stubs import Stub, StubTable
+from tracetape.replayer.stubs import StubTable
 
 __all__ = ["Options", "Player"]
 
@@ -60,12 +59,8 @@ class Player:
     def __init__(self, session: ReplaySession, recording: Recording, options: Options, report: Report) -> None:
         self._session, self._recording, self._options, self._report = session, recording, options, report
         self._keys: dict[str, Callable[..., Any]] = {}
-        self._table = StubTable(recording, options.plan, options.ignore)
-        self._used: dict[int, object] = {}
-        self._renaming = None if options.strict else Renaming()
-        self._first_unused: dict[int, int] = {}  # by the identity of the table's own lists
-        self._new: Counter[str] = Counter()
-        self._steps: dict[tuple[str, str], Step] = {}
+        table = StubTable(recording, options.plan, options.ignore)
+        self.ledger = Ledger(table, None if options.strict else Renaming())
         self._lock = threading.RLock()  # a signal handler may call a boundary in the middle of this
         self._opener = threading.current_thread()
         self._cut = ""
@@ -79,16 +74,6 @@ class Player:
         self.ended: EndOfRecording | None = None
 
     # -- what the session and the tape ask
-
-    def step(self, boundary: str, number: str) -> Step | None:
-        return self._steps.get((boundary, number))
-
-    def unasked(self) -> Iterator[Stub]:
-        """The stubs that nobody has asked for, in start order."""
-        return (stub for stub in self._table.stubs if stub.position not in self._used)
-
-    def asked(self, crossing: Crossing) -> Step | None:
-        return self._steps.get((crossing.boundary, str(crossing.occurrence)))
 
     def halt(self, kind: str, name: str, text: str, changes: tuple[Difference, ...] = ()) -> NoReturn:
         """End the replay with a divergence. Raises Halt: the first one, if there has been one."""
@@ -174,7 +159,7 @@ class Player:
         under = inside.recorded if inside is not None else None
         asked = Asked(spec.name, tree, match_key(tree), under, loose=inside is not None)
         with self._lock:
-            match = self._claimed(asked)
+            match = self.ledger.claim(asked)
             crossing = match.stub.crossing if match.stub else None
             entry = self._options.plan.entry_for(spec.name, crossing.occurrence if crossing else None)
             after = inside is not None or (match.stub.after_cut if match.stub else bool(self._cut))
@@ -184,8 +169,12 @@ class Player:
                 self._options.after_cut,
                 self._options.strict,
             )
-            step = self._new_step(call, given, match, inside)
+            step = self._step(call, given, match, inside)
             step.stale, step.after_cut = decision.stale, after
+            self.ledger.enter(step, match, lends=match.kind == "changed" and decision.action == "serve")
+            self._report.steps.append(step)
+            if match.renamed and self.ledger.renaming is not None:
+                self._report.renamed_ids = self.ledger.renaming.renamed
         if decision.action == "halt":
             step.mode = "halted"
             self._halt_on(step, match, after)
@@ -242,57 +231,25 @@ class Player:
                 keys = {**self._keys, spec.name: key}
                 table = StubTable(self._recording, self._options.plan, self._options.ignore, keys)
                 with self._lock:
-                    self._keys, self._table = keys, table
-                    self._first_unused.clear()
+                    self._keys = keys
+                    self.ledger.replace(table)
             return self._options.ignore.prune(canonical({"key": to_tree(key(**inputs))}))
 
-    def _claimed(self, asked: Asked) -> Match:
-        """The match, marked as used. A signal handler may call a boundary in the middle of this, under the
-        same lock, and take the same stub: then look again."""
-        while True:
-            match = find(self._table, asked, self._unused, self._renaming)
-            mine = object()
-            if match.stub is None or self._used.setdefault(match.stub.position, mine) is mine:
-                self._rename(match, asked)
-                return match
-
-    def _rename(self, match: Match, asked: Asked) -> None:
-        if match.renamed and match.stub is not None and self._renaming is not None:
-            self._renaming.accept(match.stub.tree, asked.tree)
-            self._report.renamed_ids = self._renaming.renamed
-
-    def _unused(self, stubs: Sequence[Stub]) -> Iterator[Stub]:
-        """Starts behind those that are known to be used, so that the thousandth of a thousand identical
-        calls is found as fast as the first."""
-        start = self._first_unused.get(id(stubs), 0)
-        while start < len(stubs) and stubs[start].position in self._used:
-            start += 1
-        self._first_unused[id(stubs)] = start
-        rest = (stubs[number] for number in range(start, len(stubs)))
-        return (stub for stub in rest if stub.position not in self._used)
-
-    def _new_step(self, call: Call, given: Any, match: Match, inside: Step | None) -> Step:
-        crossing = match.stub.crossing if match.stub else None
-        if crossing is None:
-            self._new[call.spec.name] += 1
-        number = str(crossing.occurrence) if crossing else f"new@{self._new[call.spec.name]}"
-        step = Step(
+    def _step(self, call: Call, given: Any, match: Match, inside: Step | None) -> Step:
+        return Step(
             boundary=call.spec.name,
-            number=number,
+            number="",  # the ledger gives it
             kind=call.spec.kind,
             mode="stub",
             as_came=lambda: self._reader().inputs(Payload.of(orjson.dumps(given).decode("utf-8"))),
-            recorded=crossing,
-            changes=match.changes if crossing else (),
+            recorded=match.stub.crossing if match.stub else None,
+            changes=match.changes if match.stub else (),
             moved=match.kind == "moved",
             parent=inside,
         )
-        self._steps[step.boundary, number] = step
-        self._report.steps.append(step)
-        return step
 
     def _halt_on(self, step: Step, match: Match, after: bool) -> NoReturn:
-        used = match.nearest is not None and match.nearest.position in self._used
+        used = match.nearest is not None and self.ledger.is_taken(match.nearest)
         self.halt(match.kind, step.name, messages.diverged(step, match, used, after), match.changes)
 
     def _end(self, step: Step) -> NoReturn:

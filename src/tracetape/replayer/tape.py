@@ -95,7 +95,7 @@ class Tape:
         if not (isinstance(key, tuple) and len(key) == 2):
             raise UsageError(f'a step is looked up as tape["name", 1], not by {key!r}')
         boundary, number = key
-        step = self._player.step(boundary, str(number))
+        step = self._player.ledger.step(boundary, str(number))
         if step is not None:
             return step
         called = [one.name for one in self.report.steps if one.boundary == boundary]
@@ -239,7 +239,9 @@ class Tape:
         """What is missing is not known after a halt or an end: nobody knows what the program would have gone on
         to call. Nor when its own exception left early."""
         if self._player.halted is None and self._player.ended is None and not interrupted:
-            look_for_missing(self.report, self._player, self._options, self.recording.names, _sessions.marked())
+            look_for_missing(
+                self.report, self._player.ledger, self._options, self.recording.names, _sessions.marked()
+            )
         if self._options.strict:
             tell_what_is_listed(self.report, self._options.plan)
 

@@ -8,22 +8,23 @@ from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.report import Divergence, Report, Step
 from tracetape.replayer import messages
-from tracetape.replayer.player import Options, Player
+from tracetape.replayer.ledger import Ledger
+from tracetape.replayer.player import Options
 
 __all__ = ["look_for_missing", "tell_what_is_listed"]
 
 
 def look_for_missing(
-    report: Report, player: Player, options: Options, names: Iterable[str], marked: Collection[str]
+    report: Report, ledger: Ledger, options: Options, names: Iterable[str], marked: Collection[str]
 ) -> None:
     """Add the recorded calls that nobody made to the report: as divergences, or listed where that is none.
 
     names:   of the recording's crossings. marked: the names that this process has marked.
     """
     missing: list[Crossing] = []
-    for stub in player.unasked():
+    for stub in ledger.unasked():
         crossing = stub.crossing
-        if _is_inside_served(player, crossing):
+        if _is_inside_served(ledger, crossing):
             continue
         if options.strict:
             missing.append(crossing)
@@ -31,7 +32,7 @@ def look_for_missing(
             report.notes.append(f"not called: {crossing.name}, made by a thread of a served call")
         elif crossing.boundary not in marked:
             report.untouched.append(crossing.name)
-        elif stub.after_cut:
+        elif stub.after_cut or crossing.parent is not None:  # then what is around it ran live
             report.notes.append(f"not called after the cut: {crossing.name}")
         else:
             missing.append(crossing)
@@ -72,11 +73,11 @@ def _never_live(report: Report, plan: ReplayPlan) -> list[str]:
     return [one.name for one in plan.entries if one.mode == "live" and one.name not in ran]
 
 
-def _is_inside_served(player: Player, crossing: Crossing) -> bool:
+def _is_inside_served(ledger: Ledger, crossing: Crossing) -> bool:
     """Under a crossing that was served, or that was not called itself: one message is enough."""
     above = crossing.parent
     while above is not None:
-        step = player.asked(above)
+        step = ledger.asked(above)
         if step is None or step.mode != "live":
             return True
         above = above.parent

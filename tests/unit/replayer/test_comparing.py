@@ -49,3 +49,19 @@ def test_what_raised_in_one_and_returned_in_the_other_is_another_outcome() -> No
     b = recording(crossing("a", {}, 1, outcome="raised"))
     (divergence,) = tracetape.compare(a, b)
     assert divergence.text == "a@1: another outcome\n  outcome: recorded returned, now raised"
+
+
+def test_ids_that_each_run_makes_anew_are_the_same_where_one_renaming_explains_them() -> None:
+    def run(first: str, second: str, amount: int) -> tracetape.Recording:
+        return recording(
+            crossing("plan", {"q": 1}, {"id": first, "tool": "buy"}),
+            crossing("buy", {"id": first, "amount": amount}, {"done": first}),
+            crossing("plan", {"q": 2, "after": first}, {"id": second}),
+        )
+
+    a, b = "call_0a1b2c3d4e5f", "call_9f8e7d6c5b4a"
+    c, d = "call_11aa22bb33cc", "call_44dd55ee66ff"
+    assert tracetape.compare(run(a, b, 5), run(c, d, 5)) == []
+    (changed,) = tracetape.compare(run(a, b, 5), run(c, d, 1000))
+    assert [str(one) for one in changed.changes] == ["$.amount: recorded 5, now 1000"]
+    assert tracetape.compare(run(a, b, 5), run(c, c, 5)) != [], "two ids became one"

@@ -1,0 +1,92 @@
+"""What of a recording has been asked for: which stubs are used up, which steps the calls were."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from tracetape.model.crossing import Crossing
+from tracetape.model.report import Step
+from tracetape.replayer.matching import Asked, Match, find
+from tracetape.replayer.renaming import Renaming
+from tracetape.replayer.stubs import Stub, StubTable
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """Of one replay. Whoever claims and enters holds a lock around both, under which a signal handler may come
+    in between all the same.
+
+    renaming:  of the generated ids; None where they must be the recorded ones.
+    """
+
+    def __init__(self, table: StubTable, renaming: Renaming | None) -> None:
+        self._table, self.renaming = table, renaming
+        self._used: dict[int, object] = {}  # by position, as the next
+        self._lent: dict[int, Step] = {}
+        self._first_unused: dict[int, int] = {}  # by the identity of the table's own lists
+        self._new: Counter[str] = Counter()
+        self._steps: dict[tuple[str, str], Step] = {}
+
+    def replace(self, table: StubTable) -> None:
+        """The same stubs, compared otherwise."""
+        self._table = table
+        self._first_unused.clear()
+
+    def claim(self, asked: Asked) -> Match:
+        """The match of a call, with its stub marked as used. A signal handler may call a boundary in the middle
+        of this and take the same stub: then look again."""
+        while True:
+            match = find(self._table, asked, self._unused, self.renaming, self._lent)
+            mine = object()
+            if match.stub is None or self._used.setdefault(match.stub.position, mine) is mine:
+                if match.renamed and match.stub is not None and self.renaming is not None:
+                    self.renaming.accept(match.stub.tree, asked.tree)
+                return match
+
+    def enter(self, step: Step, match: Match, *, lends: bool) -> None:
+        """Give the step of a claimed call its number, and remember it.
+
+        lends:  the stub answers a call with other inputs, and is still there for one with its own. When that
+                comes, the other turns out to be a call that the recording does not have.
+        """
+        self._number(step, match.stub.crossing if match.stub else None)
+        if match.stub is None:
+            return
+        position = match.stub.position
+        if lends:
+            self._lent[position] = step
+            del self._used[position]
+        elif (other := self._lent.pop(position, None)) is not None:
+            self._number(other, None)
+
+    def _number(self, step: Step, crossing: Crossing | None) -> None:
+        if crossing is None:
+            self._new[step.boundary] += 1
+        step.number = str(crossing.occurrence) if crossing else f"new@{self._new[step.boundary]}"
+        self._steps[step.boundary, step.number] = step
+
+    def step(self, boundary: str, number: str) -> Step | None:
+        return self._steps.get((boundary, number))
+
+    def asked(self, crossing: Crossing) -> Step | None:
+        """The call that it has answered."""
+        return self.step(crossing.boundary, str(crossing.occurrence))
+
+    def is_taken(self, stub: Stub) -> bool:
+        return stub.position in self._used or stub.position in self._lent
+
+    def unasked(self) -> Iterator[Stub]:
+        """The stubs that nobody has asked for, in start order."""
+        return (stub for stub in self._table.stubs if not self.is_taken(stub))
+
+    def _unused(self, stubs: Sequence[Stub]) -> Iterator[Stub]:
+        """Starts behind those that are known to be used, so that the thousandth of a thousand identical
+        calls is found as fast as the first."""
+        start = self._first_unused.get(id(stubs), 0)
+        while start < len(stubs) and stubs[start].position in self._used:
+            start += 1
+        self._first_unused[id(stubs)] = start
+        rest = (stubs[number] for number in range(start, len(stubs)))
+        return (stub for stub in rest if stub.position not in self._used)

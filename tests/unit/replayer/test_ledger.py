@@ -1,0 +1,101 @@
+"""Which calls use a stub up, and which only borrow it."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracetape
+from tracetape import ReplayPlan
+from tracetape.errors import DivergenceError
+
+pages: list[str] = []
+
+
+@tracetape.boundary("plan_pages", kind="router")
+def plan_pages() -> list[str]:
+    return list(pages)
+
+
+@tracetape.boundary("fetch_page", kind="retrieval")
+def fetch_page(page: str, request: str = "") -> str:
+    return f"text of {page}"
+
+
+def program(request: Any = lambda: "") -> dict[str, str]:
+    return {page: fetch_page(page, request()) for page in plan_pages()}
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    pages[:] = ["a", "b", "c"]
+    path = tmp_path / "run.jsonl"
+    with tracetape.record(path):
+        program()
+    return path
+
+
+def test_a_stale_answer_is_still_there_for_the_call_that_it_was_recorded_for(recorded: Path) -> None:
+    """One page more first: the others do not each get the next one's text."""
+    pages[:] = ["x", "a", "b"]
+    with tracetape.replay(recorded, live=["plan_pages"]) as tape:
+        assert tape.run(program) == {"x": "text of a", "a": "text of a", "b": "text of b"}
+    assert [step.name for step in tape.report.stale] == ["fetch_page@new@1"]
+    assert tape["fetch_page", 1].inputs["page"] == "a"
+    assert tape["fetch_page", "new@1"].inputs["page"] == "x"
+    assert tape.report.notes == ["not called after the cut: fetch_page@3"]
+
+
+def test_the_same_holds_under_ids_that_each_run_makes_anew(tmp_path: Path) -> None:
+    def fresh() -> str:
+        return f"call_{uuid.uuid4().hex}"
+
+    pages[:] = ["a", "b", "c"]
+    path = tmp_path / "run.jsonl"
+    with tracetape.record(path):
+        program(fresh)
+    pages[:] = ["x", "a", "b"]
+    with tracetape.replay(path, live=["plan_pages"]) as tape:
+        assert tape.run(program, fresh) == {"x": "text of a", "a": "text of a", "b": "text of b"}
+    assert len(tape.report.stale) == 1
+
+
+def test_each_answer_is_lent_once(recorded: Path) -> None:
+    pages[:] = ["x", "y", "z", "a"]
+    with tracetape.replay(recorded, live=["plan_pages"]) as tape:
+        answers = tape.run(program)
+    assert answers == {"x": "text of a", "y": "text of b", "z": "text of c", "a": "text of a"}
+    pages[:] = ["w", "x", "y", "z"]
+    with tracetape.replay(recorded, live=["plan_pages"]) as tape:
+        assert tape.run(program) is tracetape.ENDED, "three answers, four calls of which it knows none"
+
+
+def test_what_a_plan_serves_by_hand_is_lent_too(recorded: Path) -> None:
+    pages[:] = ["a", "b", "c"]
+    with tracetape.replay(recorded, ReplayPlan().stub("fetch_page")) as tape:
+        assert fetch_page("x") == "text of a"
+        assert program() == {"a": "text of a", "b": "text of b", "c": "text of c"}
+    assert tape.report.steps[0].name == "fetch_page@new@1"
+
+
+def test_what_was_lent_alone_is_not_missing(recorded: Path) -> None:
+    with tracetape.replay(recorded, ReplayPlan().stub("fetch_page")) as tape:
+        plan_pages()
+        for page in ("x", "y", "z"):
+            fetch_page(page)
+    assert tape.report.verdict == "same"
+    with pytest.raises(DivergenceError, match="fetch_page@2: its inputs differ"):
+        with tracetape.replay(recorded, ReplayPlan().stub("fetch_page"), strict=True):
+            plan_pages()
+            for page in ("a", "y", "c"):
+                fetch_page(page)
+
+
+def test_before_the_cut_nothing_is_lent(recorded: Path) -> None:
+    with pytest.raises(DivergenceError, match="fetch_page@1 was called with other inputs"):
+        with tracetape.replay(recorded):
+            plan_pages()
+            fetch_page("x")
