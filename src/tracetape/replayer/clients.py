@@ -60,12 +60,14 @@ def _wrap_grpc(module: Any) -> None:
                 if method in vars(cls):
                     _wrap(cls, method, _calling)
     for method in ("subscribe", "get_state"):
-        if hasattr(module.Channel, method):
-            _wrap(module.Channel, method, _asking_state)
+        _wrap(module.Channel, method, _asking_state)
 
 
 def _wrap(owner: type, name: str, wrapper: Callable[[Method, Any, Arguments, Named], Any]) -> None:
-    setattr(owner, name, wrap(getattr(owner, name), wrapper))
+    """Whatever of these a version of the library has."""
+    method = getattr(owner, name, None)
+    if method is not None:
+        setattr(owner, name, wrap(method, wrapper))
 
 
 def _looking_up(method: Method, loop: Any, args: Arguments, kwargs: Named) -> Any:
