@@ -115,6 +115,11 @@ def _handed_out(begun: Running, value: Any, prefix: str) -> Any:
 
 async def _finish_coroutine(begun: Running, coroutine: Coroutine[Any, Any, Any], shape: str) -> Any:
     try:
+        try:
+            begun.go_on()
+        except BaseException:
+            coroutine.close()
+            raise
         value = await begun.astep(coroutine)
     except BaseException as error:
         outcome = Cancelled(error, shape) if is_cancellation(error) else Raised(error, shape)
@@ -148,6 +153,8 @@ def _drive_generator(
     while True:
         leaving = isinstance(argument, GeneratorExit)
         try:
+            if not leaving:
+                begun.go_on()
             item = begun.step(resume, argument)  # type: ignore[arg-type]
         except StopIteration as stop:
             begun.end(Streamed(end="abandoned" if leaving else "finished", value=stop.value, shape=shape))
@@ -193,6 +200,7 @@ async def _drive_async_generator(
             if leaving:
                 item, left = await begun.astep(settled(resume(argument)))  # type: ignore[misc]
             else:
+                begun.go_on()
                 item = await begun.astep(resume(argument))  # type: ignore[misc]
         except StopAsyncIteration:
             begun.end(Streamed(end="abandoned" if leaving else "finished", shape=shape))

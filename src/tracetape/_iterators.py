@@ -61,6 +61,7 @@ class _Progress(Handed):
         if self.over:
             return function(*arguments)
         try:
+            self.go_on()
             item = self.step(function, *arguments)
         except StopIteration as stop:
             self._finish(stop.value)
@@ -76,6 +77,7 @@ class _Progress(Handed):
             return await function(*arguments)
         self._became_async()
         try:
+            self.go_on()
             item = await self.astep(self.step(function, *arguments))
         except StopAsyncIteration:
             self._finish()
@@ -172,6 +174,7 @@ class _Stream(Proxy):
 
     def __enter__(self) -> Any:
         wrapped = self.__wrapped__
+        self._self_progress.go_on()
         entered = self._self_progress.step(type(wrapped).__enter__, wrapped)
         return self if entered is wrapped else entered
 
@@ -181,6 +184,7 @@ class _Stream(Proxy):
 
     async def __aenter__(self) -> Any:
         wrapped, progress = self.__wrapped__, self._self_progress
+        progress.go_on()
         entered = await progress.astep(progress.step(type(wrapped).__aenter__, wrapped))
         return self if entered is wrapped else entered
 

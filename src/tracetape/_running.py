@@ -65,6 +65,11 @@ class Running:
         for scope, one in zip(reversed(self.call.scopes), reversed(before), strict=True):
             scope.detach(one)
 
+    def go_on(self) -> None:
+        """Asked before each step that is not there to close the function."""
+        if self.call.gate is not None:
+            self.call.gate()
+
     def step(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """One step of the function's own code, with its scopes current."""
         before = self.current()

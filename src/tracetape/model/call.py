@@ -86,6 +86,8 @@ class Call:
               function the generator.
     scopes:   attached before each step of the function and detached after it, outermost first.
     watchers: told each item of a stream before the consumer gets it.
+    gate:     asked before each step of the function; raises where none of its code may run any more. What closes
+              it may run always.
     replayed: what a replay made of the call, for the span around it.
     given_up: its outcome where it, or the stream that it handed out, is thrown away before an end of its own.
     storable: whether instances of a class are stored as they are; an iterator that is not is watched instead.
@@ -96,6 +98,7 @@ class Call:
     invoke: Callable[[], Any]
     scopes: tuple[ContextScope, ...] = ()
     watchers: tuple[Callable[[Any], None], ...] = ()
+    gate: Callable[[], None] | None = None
     replayed: Replayed | None = None
     given_up: Outcome | None = None
     storable: Callable[[type], bool] = _nothing_can

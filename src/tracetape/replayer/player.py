@@ -65,9 +65,9 @@ class Player:
         self._opener = threading.current_thread()
         self._cut = ""
         self.live_now = 0
-        # Set by the tape: what is told of a halt outside the thread that opened the replay, and of each call that
-        # ran live; and, in a forked child, what makes the halt of a call there.
-        self.on_halt_elsewhere: Callable[[], None] = _nothing
+        # Set by the tape: what is told when the replay has been ended, and of each call that ran live; and, in a
+        # forked child, what makes the halt of a call there.
+        self.on_unwinding: Callable[[], None] = _nothing
         self.after_live: Callable[[str], None] = lambda name: None
         self.elsewhere: Callable[[str], Halt] | None = None
         self.halted: Halt | None = None
@@ -84,8 +84,8 @@ class Player:
             if threading.current_thread() is not self._opener:
                 # Nobody may ever look at what this thread raises: say it at once.
                 print(f"tracetape: {text}", file=sys.stderr, flush=True)
-                self.on_halt_elsewhere()
-        raise self.halted
+            self.on_unwinding()
+        raise self.halted.with_traceback(None)
 
     def hear(self, halted: Halted) -> None:
         """A process that the program has started called a boundary, and has halted: so does this one."""
@@ -115,6 +115,7 @@ class Player:
         call.scopes = (*call.scopes, FrameScope(frame))
         items: list[Any] = []
         call.watchers = (*call.watchers, items.append)
+        call.gate = self._raise_again
         self.live_now += 1
         try:
             outcome = yield from BARE.cross(call)
@@ -123,12 +124,17 @@ class Player:
             self._cut = f"{step.name} ran live"
             if not self.live_now:  # else what is open may be another's that still runs
                 self.after_live(step.name)
-        unwinding = self.halted or self.ended
-        if unwinding is not None:
-            raise unwinding  # the program caught it inside this call
+        self._raise_again()  # the program caught it inside this call
         with self._closed(step.name):
             self._finish(call, step, outcome, items)
         return outcome
+
+    def _raise_again(self) -> None:
+        """What has ended the replay, if it has been ended. Without the frames that it has come through: a program
+        that swallows it would collect them."""
+        unwinding = self.halted or self.ended
+        if unwinding is not None:
+            raise unwinding.with_traceback(None)
 
     @contextlib.contextmanager
     def _closed(self, name: str) -> Iterator[None]:
@@ -208,14 +214,10 @@ class Player:
         frame = current_frame()
         if not self._session.is_open:
             raise Halt(Divergence("closed", name, messages.closed(name, self._report.source)))
-        if self.halted is not None:
-            raise self.halted
-        if self.elsewhere is not None:
+        if self.halted is None and self.elsewhere is not None:
             self.halted = self.elsewhere(name)
             self._report.divergences.append(self.halted.divergence)
-            raise self.halted
-        if self.ended is not None:
-            raise self.ended
+        self._raise_again()
         if is_ambiguous():
             self.halt("ambiguous", name, messages.ambiguous(name))
         return frame
@@ -256,9 +258,8 @@ class Player:
         if self.ended is None:
             self._report.ended = messages.ended(step.name, self._cut, step.recorded)
             self.ended = EndOfRecording(self._report.ended)
-            if threading.current_thread() is not self._opener:
-                self.on_halt_elsewhere()
-        raise self.ended
+            self.on_unwinding()
+        raise self.ended.with_traceback(None)
 
     def _outcome(self, step: Step, entry: PlanEntry | None) -> Outcome:
         crossing = step.recorded

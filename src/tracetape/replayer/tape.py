@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Awaitable, Callable
@@ -70,7 +71,7 @@ class Tape:
         self._player = Player(self, recording, options, self.report)
         self._guard = Guard(self, self._player, self.report, network, allow_hosts)
         self._watch = Watch(self._player.hear, asking.note_started)
-        self._player.on_halt_elsewhere = self._watch.wake_soon
+        self._player.on_unwinding = self._watch.wake_soon
         self._player.after_live = self._guard.after_live
         self._was_open = False
         self._handed_ended = False
@@ -149,7 +150,7 @@ class Tape:
     def _ran(self, result: Any) -> Any:
         """A program may have swallowed what unwound it, or have been unwound in another thread."""
         if self._player.halted is not None:
-            raise self._player.halted
+            raise self._player.halted.with_traceback(None)
         return result if self._player.ended is None else self._hand_ended()
 
     def _is_the_end(self, error: BaseException) -> bool:
@@ -199,7 +200,9 @@ class Tape:
             if self._player.halted is not None:
                 raise DivergenceError(str(self.report), report=self.report) from None
             return
-        if self._is_interrupted(error) and self._player.halted is None:
+        if self._is_interrupted(error):
+            if self.report.divergences:  # nobody else will tell it
+                print(f"tracetape: {self.report}", file=sys.stderr, flush=True)
             return
         if isinstance(error, Halt) and not self.report.divergences:
             self.report.divergences.append(error.divergence)  # of another process, brought here by a pool

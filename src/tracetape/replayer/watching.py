@@ -1,9 +1,9 @@
-"""Wakes a main thread that waits for what has halted elsewhere, in another thread or process.
+"""Wakes a main thread that waits for what has halted, in another thread, process or task.
 
 A pool would start its dead worker anew for ever, and `queue.get()` waits for what nobody will put. So some
-time after such a halt the main thread gets SIGINT, which wakes it from any lock; what it raises leaves the
-replay as the halt. There is a thread for that only where there is something to wait for: from the first
-process that is started, or from a halt in a thread on.
+time after a halt the main thread gets SIGINT, which wakes it from any lock, and again for as long as it waits
+on its way out; what it raises leaves the replay as the halt. There is a thread for that only where there is
+something to wait for: from the first process that is started, or from a halt on.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ __all__ = ["GRACE_S", "Watch"]
 
 # What the program has for dealing with it by itself: a pool hands the error of a worker on, a queue is closed.
 GRACE_S = 1.0
+# A halt of the main thread itself leaves it by itself, unless a loop or the program has swallowed it.
+_GRACES_OF_ITS_OWN = 3
 
 
 class Watch:
@@ -42,7 +44,8 @@ class Watch:
     ) -> None:
         self._heard, self.started, self._grace = heard, started, grace
         self.woke = False
-        self._taken = self._ignored = False
+        self._ignored = False
+        self._sent = self._taken = 0
         self._is_open = False
         self._reports: Reports | None = None
         self._thread: threading.Thread | None = None
@@ -89,9 +92,10 @@ class Watch:
             os.close(end)
 
     def wake_soon(self) -> None:
-        """A thread has halted: wake the main thread after the grace, if it has not left the replay by then."""
+        """The replay has been ended: wake the main thread after the grace, if it has not left by then."""
         if self._can_wake() and self._wake_at is None:
-            self._wake_at = time.monotonic() + self._grace
+            graces = _GRACES_OF_ITS_OWN if threading.current_thread() is self._opener else 1
+            self._wake_at = time.monotonic() + graces * self._grace
             self.pause()
             self.resume()
 
@@ -131,29 +135,30 @@ class Watch:
                 return
             self._hear()
             if self._wake_at is not None and time.monotonic() >= self._wake_at:
-                self._wake_at = None
+                self._wake_at = time.monotonic() + self._grace
                 self._wake()
 
     def _hear(self) -> None:
         for halted in self._reports.read() if self._reports is not None else ():
             self._heard(halted)
-            if self._wake_at is None and not self.woke and self._can_wake():
+            if self._wake_at is None and self._can_wake():
                 self._wake_at = time.monotonic() + self._grace
 
     def _can_wake(self) -> bool:
-        return self._is_open and self._opener is threading.main_thread() and not self.woke
+        return self._is_open and self._opener is threading.main_thread()
 
     def _wake(self) -> None:
         with self._gate:
             # Without a handler of Python's the signal would end the process, or do nothing.
             if self._can_wake() and callable(signal.getsignal(signal.SIGINT)):
                 self.woke = True
+                self._sent += 1
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def _on_signal(self, number: int, frame: object) -> None:
         """Where SIGINT is ignored, as in what a shell script runs in the background: ours alone is not."""
-        if self.woke and not self._taken:
-            self._taken = True
+        if self._sent > self._taken:
+            self._taken += 1
             raise KeyboardInterrupt
 
     def _take_the_signal(self) -> None:
