@@ -231,7 +231,7 @@ REPORTS: dict[str, tuple[Callable[[], Any], Callable[[], Any], dict[str, Any], s
         "\n"
         "DIVERGED: outer@1 ran live and asked act@1 for something that the recording does not have\n"
         '  $.step: recorded "s", now "t"\n'
-        '  to accept it: run it with live=["act"], or patch it with ReplayPlan().patch("act", …)\n'
+        '  to accept it: run it with live=["act"], or patch it with ReplayPlan().patch("act", 1, …)\n'
         "\n"
         '  outer@1  live  its inputs differ  $.step: recorded "s", now "t"\n'
         "  act@1    halted",

@@ -234,7 +234,7 @@ def test_a_tool_or_memory_inside_a_live_call_is_never_answered_by_guess_nor_run(
         assert (
             f"DIVERGED: work@1 ran live and asked {name}@1 for something that the recording does not have\n"
             '  $.key: recorded "same", now "other"\n'
-            f'  to accept it: run it with live=["{name}"], or patch it with ReplayPlan().patch("{name}", …)'
+            f'  to accept it: run it with live=["{name}"], or patch it with ReplayPlan().patch("{name}", 1, …)'
         ) in str(report)
 
 

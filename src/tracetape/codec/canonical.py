@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
 
-from tracetape.errors import UsageError
 from tracetape.model.report import Difference
 
-__all__ = ["IgnorePaths", "canonical", "differences", "key_of", "match_key", "readable", "text_of"]
-
-Path = tuple[str | int, ...]
+__all__ = ["UNORDERED", "canonical", "differences", "is_transparent", "key_of", "match_key", "readable", "text_of"]
 
 _TAG = "$type"
-_UNORDERED = frozenset({"set", "frozenset", "dict", "defaultdict", "Counter"})
+_SETS = frozenset({"set", "frozenset"})
+UNORDERED = _SETS | {"dict", "defaultdict", "Counter"}
+"""The types whose items are sorted by their text, for they have no order that counts."""
 _NEVER = frozenset({"main"})
 _UNSAID = {
     "opaque": _NEVER | {"text"},
@@ -51,7 +51,7 @@ def canonical(tree: Any) -> Any:
     if tag == "exception" and _has_opaque(tree.get("args")):
         plain.pop("text", None)  # it is made of them
     items = plain.get("items")
-    if isinstance(items, list) and tag in _UNORDERED:
+    if isinstance(items, list) and tag in UNORDERED:
         plain["items"] = sorted(items, key=text_of)
     return plain
 
@@ -83,8 +83,14 @@ def differences(recorded: Any, replayed: Any) -> tuple[Difference, ...]:
 
 def _differences(recorded: Any, replayed: Any, path: str) -> Iterator[Difference]:
     if isinstance(recorded, dict) and isinstance(replayed, dict) and recorded.get(_TAG) == replayed.get(_TAG):
+        items, others = recorded.get("items"), replayed.get("items")
+        tag = recorded.get(_TAG)
+        if tag in UNORDERED and isinstance(items, list) and isinstance(others, list):
+            compared = _set_differences if tag in _SETS else _entry_differences
+            yield from compared(items, others, path)
+            recorded, replayed = ({**side, "items": None} for side in (recorded, replayed))
         for key in dict.fromkeys((*recorded, *replayed)):
-            below = path if _transparent(recorded, key) else _member(path, key)
+            below = path if is_transparent(recorded, key) else _member(path, key)
             yield from _either(recorded, replayed, key, key in recorded, key in replayed, below)
         return
     if isinstance(recorded, list) and isinstance(replayed, list):
@@ -97,6 +103,37 @@ def _differences(recorded: Any, replayed: Any, path: str) -> Iterator[Difference
         yield Difference(path, *_shown_beside(recorded, replayed))
 
 
+def _set_differences(recorded: list[Any], replayed: list[Any], path: str) -> Iterator[Difference]:
+    """The elements that one side alone has."""
+    of_recorded, of_replayed = (Counter(map(key_of, items)) for items in (recorded, replayed))
+    left = [item for item in recorded if not _taken(of_replayed, item)]
+    new = [item for item in replayed if not _taken(of_recorded, item)]
+    for index in range(max(len(left), len(new))):
+        yield from _either(left, new, index, index < len(left), index < len(new), f"{path}[*]")
+
+
+def _entry_differences(recorded: list[Any], replayed: list[Any], path: str) -> Iterator[Difference]:
+    """Of two mappings whose keys are no names: the values under the same key, the entries of one side alone."""
+    if not all(isinstance(entry, list) and len(entry) == 2 for entry in (*recorded, *replayed)):
+        yield from _differences(recorded, replayed, path)  # a file says so; no mapping is stored so
+        return
+    others = {key_of(entry[0]): (index, entry) for index, entry in enumerate(replayed)}
+    for index, (key, value) in enumerate(recorded):
+        _, entry = others.pop(key_of(key), (0, None))
+        if entry is None:
+            yield Difference(f"{path}[{index}]", _shown([key, value]), "")
+        else:
+            yield from _differences(value, entry[1], f"{path}[{index}][1]")
+    for index, entry in others.values():
+        yield Difference(f"{path}[{index}]", "", _shown(entry))
+
+
+def _taken(counts: Counter[bytes], item: Any) -> bool:
+    key = key_of(item)
+    counts[key] -= 1
+    return counts[key] >= 0
+
+
 def _either(a: Any, b: Any, key: Any, in_a: bool, in_b: bool, path: str) -> Iterator[Difference]:
     if in_a and in_b:
         yield from _differences(a[key], b[key], path)
@@ -104,7 +141,7 @@ def _either(a: Any, b: Any, key: Any, in_a: bool, in_b: bool, path: str) -> Iter
         yield Difference(path, _shown(a[key]) if in_a else "", _shown(b[key]) if in_b else "")
 
 
-def _transparent(tagged: Mapping[str, Any], key: str) -> bool:
+def is_transparent(tagged: Mapping[str, Any], key: str) -> bool:
     """What a tag wraps its content in is no part of the path that people read."""
     return _TAG in tagged and key in _WRAPPERS
 
@@ -173,96 +210,3 @@ def _readable_items(tag: str, items: Any) -> Any:
         keys = [pair[0] if isinstance(pair[0], str) else text_of(readable(pair[0])) for pair in pairs]
         return dict(zip(keys, (readable(pair[1]) for pair in pairs), strict=True))
     return readable(items)
-
-
-class IgnorePaths:
-    """`ignore=[…]`: paths whose values are left out before inputs are compared.
-
-    `$` is the mapping of the arguments. `.name` is a member, `..name` a member at any depth, `[n]` an
-    element, `[*]` every element or member.
-
-    Raises UsageError naming the path and the place where it cannot be read.
-    """
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        if isinstance(paths, str):
-            paths = (paths,)
-        self._paths = tuple(_parsed(path) for path in paths)
-
-    def __bool__(self) -> bool:
-        return bool(self._paths)
-
-    def prune(self, tree: Any) -> Any:
-        """The canonical tree without what the paths name."""
-        for path in self._paths:
-            tree = _without(tree, path)
-        return tree
-
-
-_STEP = re.compile(
-    r"\.\.(?P<deep>[^.\[\]]+)|\.(?P<member>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<every>\*)\]"
-    r'|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]'
-)
-_Step = tuple[str, str]
-
-
-def _parsed(path: str) -> tuple[_Step, ...]:
-    if not isinstance(path, str):
-        raise UsageError(f"ignore=[…] takes paths such as '$.messages[*].id' or '..created', not {path!r}")
-    rest = path.removeprefix("$")
-    steps: list[_Step] = []
-    position = 0
-    while position < len(rest):
-        found = _STEP.match(rest, position)
-        if found is None:
-            raise UsageError(
-                f"ignore path {path!r} cannot be read at {rest[position:]!r}: a path is made of .name, ..name, "
-                "[0], [*] and [\"odd name\"], as in '$.messages[*].id' or '..created'"
-            )
-        kind = found.lastgroup or ""
-        steps.append(("member", orjson.loads(found[kind])) if kind == "quoted" else (kind, found[kind]))
-        position = found.end()
-    if not steps:
-        raise UsageError(f"ignore path {path!r} would leave nothing to compare; name a member, as in '$.created'")
-    return tuple(steps)
-
-
-def _without(tree: Any, steps: tuple[_Step, ...]) -> Any:
-    kind, name = steps[0]
-    if kind == "deep":
-        return _without_deep(tree, name, steps)
-    if isinstance(tree, dict):
-        wrapper = next((key for key in tree if _transparent(tree, key)), None)
-        if wrapper is not None:
-            return {**tree, wrapper: _without(tree[wrapper], steps)}
-        if kind == "every":
-            hit = set(tree)
-        else:
-            hit = {name} if kind == "member" and name in tree else set()
-        return _replaced(tree, hit, steps)
-    if isinstance(tree, list) and kind in ("index", "every"):
-        chosen = range(len(tree)) if kind == "every" else [int(name)]
-        return _replaced_items(tree, chosen, steps)
-    return tree
-
-
-def _replaced(tree: dict[str, Any], hit: set[str], steps: tuple[_Step, ...]) -> dict[str, Any]:
-    if len(steps) == 1:
-        return {key: item for key, item in tree.items() if key not in hit}
-    return {key: _without(item, steps[1:]) if key in hit else item for key, item in tree.items()}
-
-
-def _replaced_items(tree: list[Any], chosen: Any, steps: tuple[_Step, ...]) -> list[Any]:
-    if len(steps) == 1:
-        # None, not gone: the elements behind it keep their numbers.
-        return [None if index in chosen else item for index, item in enumerate(tree)]
-    return [_without(item, steps[1:]) if index in chosen else item for index, item in enumerate(tree)]
-
-
-def _without_deep(tree: Any, name: str, steps: tuple[_Step, ...]) -> Any:
-    if isinstance(tree, list):
-        return [_without_deep(item, name, steps) for item in tree]
-    if not isinstance(tree, dict):
-        return tree
-    below = {key: _without_deep(item, name, steps) for key, item in tree.items()}
-    return _replaced(below, {name} & set(below), steps)

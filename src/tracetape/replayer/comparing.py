@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracetape.codec.canonical import IgnorePaths, match_key
+from tracetape.codec.canonical import match_key
+from tracetape.codec.ignore_paths import IgnorePaths
+from tracetape.errors import UsageError
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
@@ -24,7 +26,12 @@ def compare(a: Recording, b: Recording) -> list[Divergence]:
     generates anew are the same if one renaming explains them all. Kinds:
     `changed` (other inputs), `moved` (under another parent), `outcome` (another outcome for the same
     inputs), `added` (only in b), `missing` (only in a).
+
+    Raises UsageError for what is no Recording.
     """
+    for one in (a, b):
+        if not isinstance(one, Recording):
+            raise UsageError(f"compare takes two Recordings, not {one!r}: tracetape.load(…) reads one")
     table = StubTable(a, ReplayPlan(), IgnorePaths(()))
     used: set[int] = set()
     pairs: dict[Crossing, Crossing | None] = {}

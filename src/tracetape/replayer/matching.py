@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from tracetape.codec.canonical import differences, text_of
+from tracetape.codec.canonical import differences
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Difference
-from tracetape.replayer.renaming import Renaming, masked
+from tracetape.replayer.generated_ids import masked
+from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.stubs import Stub, StubTable
 
 __all__ = ["LOOKED_AT", "Asked", "Match", "find", "unexplained"]
@@ -134,8 +135,8 @@ def _looked_at(stubs: Iterator[Stub], lent: Collection[int]) -> Iterator[Stub]:
 def _most_alike(stubs: Sequence[Stub], tree: Any) -> list[Stub]:
     """The stub whose text is most like what was asked, the earliest of equals; then those equals. Generated ids
     are alike."""
-    text = text_of(masked(tree))
-    likeness = {stub: _likeness(text_of(masked(stub.tree)), text) for stub in stubs}
+    text = masked(tree)
+    likeness = {stub: _likeness(masked(stub.tree), text) for stub in stubs}
     most = max(likeness.values())
     return [stub for stub in stubs if likeness[stub] == most]
 
@@ -185,11 +186,4 @@ def _shared(one: str, other: str) -> int:
 
 def unexplained(recorded: Any, now: Any, renaming: Renaming | None) -> tuple[Difference, ...]:
     """Where two trees differ, without what a renaming of generated ids explains."""
-    changes = differences(recorded, now)
-    if renaming is None or not changes:
-        return changes
-    masks = masked(recorded), masked(now)
-    unlike = {change.path for change in differences(*masks)}
-    if not unlike:
-        return () if renaming.explains(recorded, now) else changes
-    return tuple(change for change in changes if change.path in unlike) or changes
+    return differences(recorded, now) if renaming is None else renaming.unexplained(recorded, now)

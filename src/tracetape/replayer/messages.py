@@ -47,7 +47,7 @@ def diverged(step: Step, match: Match, used: bool, after_cut: bool) -> str:
     """A call that was not answered. `used`: the nearest recorded one has answered another."""
     inside = step.parent
     if inside is not None and step.kind in ("tool", "memory"):
-        return inside_live(step.name, step.boundary, inside.name, match.changes)
+        return inside_live(step, inside.name, match.changes)
     if match.kind == "unrecorded":
         return unrecorded(step.name, step.boundary, match.nearest, used, match.changes)
     if step.kind == "checkpoint":
@@ -96,11 +96,12 @@ def unrecorded(name: str, boundary: str, nearest: Stub | None, used: bool, chang
     )
 
 
-def inside_live(name: str, boundary: str, parent: str, changes: Sequence[Difference]) -> str:
+def inside_live(step: Step, parent: str, changes: Sequence[Difference]) -> str:
+    patch = f", or patch it with ReplayPlan().patch({_quoted(step.name)}, …)" if step.recorded is not None else ""
     return _lines(
-        f"{parent} ran live and asked {name} for something that the recording does not have",
+        f"{parent} ran live and asked {step.name} for something that the recording does not have",
         *_listed(changes),
-        f'to accept it: run it with live=["{boundary}"], or patch it with ReplayPlan().patch("{boundary}", …)',
+        f'to accept it: run it with live=["{step.boundary}"]{patch}',
     )
 
 

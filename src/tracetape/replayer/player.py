@@ -14,7 +14,8 @@ import orjson
 from tracetape._crossing import BARE
 from tracetape._sessions import Frame, FrameScope, ReplaySession, current_frame, is_ambiguous
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import IgnorePaths, canonical, match_key
+from tracetape.codec.canonical import canonical, match_key
+from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.reader import Reader
 from tracetape.errors import SourceError, ValueNotRebuilt
 from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed

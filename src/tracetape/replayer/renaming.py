@@ -2,81 +2,138 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-__all__ = ["Renaming", "ids_of", "masked"]
+from tracetape.codec.canonical import UNORDERED, differences, text_of
+from tracetape.model.report import Difference
+from tracetape.replayer.generated_ids import Id, found_in, has_ids, map_ids, masked
 
-# A UUID; or a prefix of letters, `_` or `-`, then at least 8 letters and digits, both of them: a plain word
-# (`get_temperature`) and a plain number (`ORDER-10000000`) say something themselves.
-_ID = re.compile(
-    r"(?<![0-9A-Za-z])"
-    r"(?:(?P<uuid>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
-    r"|(?P<prefix>[A-Za-z]+(?:[_-]+[A-Za-z]+)*[_-]+)(?P<rest>(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[0-9A-Za-z]{8,}))"
-    r"(?![0-9A-Za-z-])"
-)
+__all__ = ["Renaming"]
 
-
-def masked(tree: Any) -> Any:
-    """A canonical tree with each generated id replaced by its kind: what is left must be equal."""
-    if isinstance(tree, str):
-        return _ID.sub(lambda found: f"\0{_kind(found)}\0", tree) if len(tree) >= _LEAST else tree
-    if isinstance(tree, list):
-        return [masked(item) for item in tree]
-    if isinstance(tree, dict):
-        return {masked(key): masked(item) for key, item in tree.items()}
-    return tree
-
-
-def ids_of(tree: Any) -> Iterator[tuple[str, str]]:
-    """(kind, id) of each generated id, in an order that depends on the masked tree alone."""
-    if isinstance(tree, str):
-        if len(tree) >= _LEAST:
-            yield from ((_kind(found), found[0]) for found in _ID.finditer(tree))
-    elif isinstance(tree, list):
-        for item in tree:
-            yield from ids_of(item)
-    elif isinstance(tree, dict):
-        for key in sorted(tree, key=masked):
-            yield from ids_of(key)
-            yield from ids_of(tree[key])
+_Group = tuple[Sequence[Any], Sequence[Any]]
 
 
 class Renaming:
     """Recorded ids → ids of this replay, one to one within each kind, for as long as the replay lasts."""
 
     def __init__(self) -> None:
-        self._forward: dict[tuple[str, str], str] = {}
-        self._backward: dict[tuple[str, str], str] = {}
+        self._forward: dict[Id, str] = {}
+        self._backward: dict[Id, str] = {}
 
     @property
     def renamed(self) -> int:
         """How many ids have another name in this replay."""
         return sum(recorded != now for (_, recorded), now in self._forward.items())
 
-    def explains(self, recorded: Any, now: Any) -> bool:
-        """Whether two trees with equal masks are equal under the renaming, extended where it says nothing.
+    def unexplained(self, recorded: Any, now: Any) -> tuple[Difference, ...]:
+        """Where two canonical trees differ, but for what the renaming explains; extended where it says nothing.
 
-        Does not extend it: see `accept`.
+        Does not extend it for good: see `accept`.
         """
-        forward, backward = dict[tuple[str, str], str](), dict[tuple[str, str], str]()
-        for (kind, one), (_, other) in zip(ids_of(recorded), ids_of(now), strict=True):
-            there = self._forward.get((kind, one), forward.get((kind, one), other))
-            back = self._backward.get((kind, other), backward.get((kind, other), one))
-            if there != other or back != one:
-                return False
-            forward[kind, one], backward[kind, other] = other, one
-        return True
+        changes = differences(recorded, now)
+        if not changes or not has_ids(now):
+            return changes
+        trial = _Trial(self._forward, self._backward)
+        trial.align(recorded, now)
+        left = differences(map_ids(recorded, trial.name), now)
+        # As it was recorded, wherever that is the same place.
+        told = {change.path: change for change in changes}
+        return tuple(
+            told[change.path] if _is_same(told.get(change.path), change, trial) else change for change in left
+        )
 
     def accept(self, recorded: Any, now: Any) -> None:
-        """Take the pairs of two trees that `explains` has found equal."""
-        for (kind, one), (_, other) in zip(ids_of(recorded), ids_of(now), strict=True):
-            self._forward[kind, one], self._backward[kind, other] = other, one
+        """Take the pairs of two trees in which nothing was left unexplained."""
+        trial = _Trial(self._forward, self._backward)
+        trial.align(recorded, now)
+        self._forward |= trial.forward
+        self._backward |= trial.backward
 
 
-_LEAST = 10
+def _is_same(told: Difference | None, left: Difference, trial: _Trial) -> bool:
+    return (
+        told is not None and told.replayed == left.replayed and map_ids(told.recorded, trial.name) == left.recorded
+    )
 
 
-def _kind(found: re.Match[str]) -> str:
-    return "uuid" if found["uuid"] else found["prefix"]
+class _Trial:
+    """The renaming, extended by what two trees say. What contradicts it, or what was said before, is left out."""
+
+    def __init__(self, forward: dict[Id, str], backward: dict[Id, str]) -> None:
+        self._known_forward, self._known_backward = forward, backward
+        self.forward: dict[Id, str] = {}
+        self.backward: dict[Id, str] = {}
+
+    def name(self, one: Id) -> str:
+        """What a recorded id is called now; itself where that is not known."""
+        return self.forward.get(one) or self._known_forward.get(one) or one[1]
+
+    def align(self, recorded: Any, now: Any) -> None:
+        """Take the pairs of ids that stand in the same places. Of elements without an order, and of entries by
+        ids, the places are known last: by then most of their ids are."""
+        later: list[_Group] = []
+        self._walk(recorded, now, later)
+        while later:
+            recorded, now = later.pop(0)
+            for one, other in self._paired(recorded, now):
+                self._walk(one, other, later)
+
+    def _walk(self, recorded: Any, now: Any, later: list[_Group]) -> None:
+        if isinstance(recorded, str) and isinstance(now, str):
+            self._take(recorded, now)
+        elif isinstance(recorded, list) and isinstance(now, list):
+            for one, other in zip(recorded, now, strict=False):
+                self._walk(one, other, later)
+        elif isinstance(recorded, dict) and isinstance(now, dict):
+            self._walk_objects(recorded, now, later)
+
+    def _walk_objects(self, recorded: dict[str, Any], now: dict[str, Any], later: list[_Group]) -> None:
+        if recorded.get("$type") in UNORDERED and isinstance(recorded.get("items"), list):
+            if isinstance(now.get("items"), list):
+                later.append((recorded["items"], now["items"]))
+            return
+        for key in recorded:
+            if key in now:
+                self._walk(recorded[key], now[key], later)
+        by_id = [[key, item] for key, item in recorded.items() if key not in now and has_ids(key)]
+        if by_id:
+            later.append((by_id, [[key, item] for key, item in now.items() if key not in recorded]))
+
+    def _take(self, recorded: str, now: str) -> None:
+        ids, others = ([one for one, _ in found_in(text)] for text in (recorded, now))
+        if [kind for kind, _ in ids] != [kind for kind, _ in others]:
+            return
+        for one, other in zip(ids, others, strict=True):
+            if self._fits(one, other):
+                self.forward[one], self.backward[other] = other[1], one[1]
+
+    def _fits(self, one: Id, other: Id) -> bool:
+        there = self.forward.get(one) or self._known_forward.get(one)
+        back = self.backward.get(other) or self._known_backward.get(other)
+        return there in (None, other[1]) and back in (None, one[1])
+
+    def _paired(self, recorded: Sequence[Any], now: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        """Elements that belong together: first those that are equal by what is known; then those that are alike
+        but for ids; then entries of which the keys alone are."""
+        left, free = list(recorded), list(now)
+        for of_recorded, of_now in ((self._named, text_of), (masked, masked), (_head, _head)):
+            alike: dict[str, list[Any]] = defaultdict(list)
+            for other in free:
+                alike[of_now(other)].append(other)
+            rest = []
+            for one in left:
+                others = alike[of_recorded(one)]
+                if others:
+                    yield one, others.pop(0)
+                else:
+                    rest.append(one)
+            left, free = rest, [other for others in alike.values() for other in others]
+
+    def _named(self, tree: Any) -> str:
+        return text_of(map_ids(tree, self.name))
+
+
+def _head(element: Any) -> str:
+    return masked(element[0]) if isinstance(element, list) and len(element) == 2 else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tracetape import _sessions
-from tracetape.codec.canonical import IgnorePaths
+from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.config import settings
 from tracetape.errors import NotReplayable, PlanError, UsageError
 from tracetape.model.names import nearest

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import IgnorePaths, canonical, match_key
+from tracetape.codec.canonical import canonical, match_key
+from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording

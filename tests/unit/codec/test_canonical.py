@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import IgnorePaths, canonical, differences, key_of, readable
+from tracetape.codec.canonical import canonical, differences, key_of, readable
+from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.errors import UsageError
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 import tracetape
 from tests.unit.replayer.recordings import crossing, recording
+from tracetape.errors import UsageError
 
 
 def kinds(a: tracetape.Recording, b: tracetape.Recording) -> list[tuple[str, str]]:
@@ -49,6 +52,12 @@ def test_what_raised_in_one_and_returned_in_the_other_is_another_outcome() -> No
     b = recording(crossing("a", {}, 1, outcome="raised"))
     (divergence,) = tracetape.compare(a, b)
     assert divergence.text == "a@1: another outcome\n  outcome: recorded returned, now raised"
+
+
+def test_a_path_in_place_of_a_recording_is_told_what_to_write() -> None:
+    with pytest.raises(UsageError) as caught:
+        tracetape.compare("a.jsonl", recording())  # type: ignore[arg-type]
+    assert str(caught.value) == "compare takes two Recordings, not 'a.jsonl': tracetape.load(…) reads one"
 
 
 def test_ids_that_each_run_makes_anew_are_the_same_where_one_renaming_explains_them() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.unit.replayer.recordings import crossing, recording
-from tracetape.codec.canonical import IgnorePaths, canonical, match_key
+from tracetape.codec.canonical import canonical, match_key
+from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tracetape.replayer.renaming import Renaming, ids_of, masked
+from tracetape.replayer.generated_ids import found_in, has_ids, masked
+from tracetape.replayer.renaming import Renaming
 
 U1, U2, U3 = (str(uuid.UUID(int=n << 64)) for n in (1, 2, 3))
 
@@ -21,10 +22,16 @@ U1, U2, U3 = (str(uuid.UUID(int=n << 64)) for n in (1, 2, 3))
         "toolu_01A09q90qw90lq917835lq9",
         "chatcmpl-9aBcD1234",
         f"run-{U1}",
+        f"run-{U1}-0",
+        f"lc_run--{U1}-1",
+        "call_aBcDeFgHiJkLmNoPqRsTuVwX",
+        "pyd_ai_0a1b2c3d4e5f",
+        "order-7f3k9q2zx8",
     ],
 )
 def test_these_are_generated(text: str) -> None:
-    assert masked(text) != text
+    assert has_ids(text)
+    assert text not in masked(text)
 
 
 @pytest.mark.parametrize(
@@ -40,14 +47,20 @@ def test_these_are_generated(text: str) -> None:
         "msg_abc",
         "gpt-5-mini-2026-09-01",
         "a1b2c3d4e5f6",
+        "orders_backup2024",
+        "get_CustomerOrderHistory",
+        "call_transferMoney",
+        "call_transfermoneytoada",
+        "report-2024q3final",
     ],
 )
 def test_these_say_something_themselves(text: str) -> None:
-    assert masked(text) == text
+    assert not has_ids(text)
+    assert masked(text) == f'"{text}"'
 
 
 def same(renaming: Renaming, recorded: Any, now: Any) -> bool:
-    equal = masked(recorded) == masked(now) and renaming.explains(recorded, now)
+    equal = not renaming.unexplained(recorded, now)
     if equal:
         renaming.accept(recorded, now)
     return equal
@@ -76,8 +89,44 @@ def test_the_renaming_is_one_to_one_within_a_kind_and_holds_for_ever() -> None:
 
 def test_ids_of_another_kind_are_not_the_same() -> None:
     assert masked(U1) != masked("call_abc123DEF456")
-    assert [kind for kind, _ in ids_of(["call_abc123DEF456", U1])] == ["call_", "uuid"]
+    assert [one for one, _ in found_in(f"call_abc123DEF456 of {U1}")] == [
+        ("call_", "call_abc123DEF456"),
+        ("uuid", U1),
+    ]
+    assert not same(Renaming(), [U1], ["call_abc123DEF456"])
 
 
 def test_ids_as_keys_are_renamed_too() -> None:
     assert same(Renaming(), {U1: 1, "b": U1}, {U2: 1, "b": U2})
+
+
+def told(recorded: Any, now: Any) -> list[str]:
+    return [str(one) for one in Renaming().unexplained(recorded, now)]
+
+
+A1, A2, A3 = (f"call_a1b2c3d4{n}" for n in (1, 2, 3))
+B1, B2, B3 = (f"call_z9y8x7w6{n}" for n in (1, 2, 3))
+
+
+def test_a_value_that_changed_under_an_id_is_told_by_its_own_path() -> None:
+    assert told({A1: 5, A2: 6}, {B1: 9, B2: 6}) == [f"$.{B1}: recorded 5, now 9"]
+    assert told({A1: {"n": 5, "id": A1}}, {B1: {"n": 9, "id": B1}}) == [f"$.{B1}.n: recorded 5, now 9"]
+    assert told({"id": A1, "text": f"{A1}: 5 shares"}, {"id": B1, "text": f"{B1}: 6 shares"}) == [
+        f'$.text: recorded "{A1}: 5 shares", now "{B1}: 6 shares"'
+    ]
+
+
+def test_entries_by_ids_are_paired_by_what_else_is_known_of_the_ids() -> None:
+    recorded = {"of": {A1: 5, A2: 5}, "first": A2}
+    assert told(recorded, {"of": {B1: 5, B2: 5}, "first": B1}) == []
+    assert told(recorded, {"of": {B1: 5, B2: 5}, "first": B3}) != []
+
+
+def of_set(*items: Any) -> dict[str, Any]:
+    return {"$type": "set", "items": sorted(([*one] if isinstance(one, tuple) else one for one in items), key=str)}
+
+
+def test_elements_of_sets_have_the_places_of_their_ids() -> None:
+    """They are sorted by their text, which the ids come first in."""
+    assert told(of_set((A1, 7), (A2, 5), (A3, 6)), of_set((B1, 5), (B2, 6), (B3, 7))) == []
+    assert told(of_set((A1, 7), (A2, 5)), of_set((B1, 5), (B2, 8))) == ["$[*][1]: recorded 7, now 8"]

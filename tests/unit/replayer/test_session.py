@@ -118,6 +118,17 @@ class TestLeaving:
             if swallow == "SystemExit":
                 raise SystemExit(0)
 
+    def test_an_interrupt_goes_through_and_the_divergence_is_told_all_the_same(
+        self, recorded: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It ends a test session, which a divergence does not."""
+        with pytest.raises(KeyboardInterrupt), tracetape.replay(recorded):
+            try:
+                program(step="other")
+            except BaseException:
+                raise KeyboardInterrupt from None
+        assert "DIVERGED: act@1 was called with other inputs" in capsys.readouterr().err
+
     def test_after_a_halt_no_code_of_any_boundary_runs(self, recorded: Path) -> None:
         ran = []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.unit.replayer.recordings import crossing, recording
-from tracetape.codec.canonical import IgnorePaths
+from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.model.plan import ReplayPlan
 from tracetape.replayer.stubs import StubTable, after_cut
 
