@@ -13,6 +13,7 @@ from tracetape.model.crossing import Crossing
 from tracetape.model.report import Difference
 from tracetape.replayer.generated_ids import masked
 from tracetape.replayer.renaming import Renaming
+from tracetape.replayer.signatures import signature, unlike
 from tracetape.replayer.stubs import Stub, StubTable
 
 __all__ = ["LOOKED_AT", "Asked", "Match", "find", "unexplained"]
@@ -56,6 +57,7 @@ Unused = Callable[[Sequence[Stub]], Iterator[Stub]]
 _NOTHING_LIKE_IT = Match("unrecorded")
 LOOKED_AT = 1_000
 _LENT_LOOKED_AT = 100
+_READ = 250
 
 
 def find(
@@ -80,44 +82,50 @@ def find(
     if equal is not None:
         return Match("equal", equal)
     if asked.under is not None or not asked.loose:
-        here = _nearest(table.under(boundary, asked.under), unused, asked.tree, renaming, lent)
+        here = _nearest(table, table.under(boundary, asked.under), unused, asked.tree, renaming, lent)
         if here is not None:
             return here
     elsewhere = next(unused(table.equal_anywhere(boundary, key)), None)
     if elsewhere is not None:
         return Match("equal" if asked.loose else "moved", elsewhere)
     if asked.loose:
-        anywhere = _nearest(table.named(boundary), unused, asked.tree, renaming, lent)
+        anywhere = _nearest(table, table.named(boundary), unused, asked.tree, renaming, lent)
         if anywhere is not None:
             return anywhere
-    like = _nearest(table.named(boundary), iter, asked.tree, None, ())
+    like = _nearest(table, table.named(boundary), iter, asked.tree, None, ())
     return _NOTHING_LIKE_IT if like is None else Match("unrecorded", None, like.changes, like.stub)
 
 
 def _nearest(
-    stubs: Sequence[Stub], unused: Unused, tree: Any, renaming: Renaming | None, lent: Collection[int]
+    table: StubTable,
+    stubs: Sequence[Stub],
+    unused: Unused,
+    tree: Any,
+    renaming: Renaming | None,
+    lent: Collection[int],
 ) -> Match | None:
     """The unused stub with the fewest differing leaves. Looks at the first `LOOKED_AT` only: a report about
     more would not be read."""
-    found: list[tuple[Stub, tuple[Difference, ...]]] = []
+    asked, fewest = signature(tree), inf
+    found: list[Stub] = []
     for stub in _looked_at(unused(stubs), lent):
         if stub.key is None:
             return Match("equal", stub)
-        changes = unexplained(stub.tree, tree, renaming)
-        if not changes:
+        differing = unlike(table.signature(stub), asked)
+        if not differing and not unexplained(stub.tree, tree, renaming):
             return Match("equal", stub, renamed=True)
-        if stub.position in lent:
+        if stub.position in lent or differing > fewest:
             continue
-        if not found or len(changes) < len(found[0][1]):
-            found = [(stub, changes)]
-        elif len(changes) == len(found[0][1]):
-            found.append((stub, changes))
+        if differing < fewest:
+            found, fewest = [], differing
+        found.append(stub)
     if not found:
         return None
-    if len(found) == 1:
-        return Match("changed", *found[0])
-    best, *as_near = _most_alike(_in_any_order([stub for stub, _ in found], stubs, unused), tree)
-    return Match("changed", best, dict(found)[best], as_near=tuple(as_near))
+    best, *as_near = _most_alike(_in_any_order(found, stubs, unused), tree)
+    changes = unexplained(best.tree, tree, renaming)
+    if not changes:  # told apart by their signatures alone
+        return Match("equal", best, renamed=True)
+    return Match("changed", best, changes, as_near=tuple(as_near))
 
 
 def _looked_at(stubs: Iterator[Stub], lent: Collection[int]) -> Iterator[Stub]:
@@ -135,10 +143,12 @@ def _looked_at(stubs: Iterator[Stub], lent: Collection[int]) -> Iterator[Stub]:
 def _most_alike(stubs: Sequence[Stub], tree: Any) -> list[Stub]:
     """The stub whose text is most like what was asked, the earliest of equals; then those equals. Generated ids
     are alike."""
+    if len(stubs) == 1:
+        return list(stubs)
     text = masked(tree)
-    likeness = {stub: _likeness(masked(stub.tree), text) for stub in stubs}
+    likeness = {stub: _likeness(masked(stub.tree), text) for stub in stubs[:_READ]}
     most = max(likeness.values())
-    return [stub for stub in stubs if likeness[stub] == most]
+    return [stub for stub in likeness if likeness[stub] == most]
 
 
 def _in_any_order(candidates: Sequence[Stub], stubs: Sequence[Stub], unused: Unused) -> Sequence[Stub]:

@@ -15,6 +15,7 @@ from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.replayer.outcomes import tree_of
+from tracetape.replayer.signatures import Signature, signature
 
 __all__ = ["Stub", "StubTable"]
 
@@ -59,6 +60,7 @@ class StubTable:
             _stub(crossing, position, after[position], ignore, by_key.get(crossing.boundary))
             for position, crossing in enumerate(recording.crossings)
         )
+        self._signatures: dict[int, Signature] = {}
         self._equal: dict[tuple[str, Crossing | None, bytes], list[Stub]] = defaultdict(list)
         self._equal_anywhere: dict[tuple[str, bytes], list[Stub]] = defaultdict(list)
         self._under: dict[tuple[str, Crossing | None], list[Stub]] = defaultdict(list)
@@ -70,6 +72,13 @@ class StubTable:
             if stub.key is not None:
                 self._equal[crossing.boundary, crossing.parent, stub.key].append(stub)
                 self._equal_anywhere[crossing.boundary, stub.key].append(stub)
+
+    def signature(self, stub: Stub) -> Signature:
+        """Of what its inputs are compared by. Made when one is first looked for by it, and kept."""
+        found = self._signatures.get(stub.position)
+        if found is None:
+            found = self._signatures[stub.position] = signature(stub.tree)
+        return found
 
     def equal_under(self, boundary: str, parent: Crossing | None, key: bytes) -> Sequence[Stub]:
         return self._equal.get((boundary, parent, key), ())
