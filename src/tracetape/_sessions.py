@@ -45,6 +45,7 @@ __all__ = [
     "records_nothing",
     "replay",
     "seal",
+    "unseal",
 ]
 
 
@@ -228,6 +229,14 @@ def seal(session: ReplaySession) -> None:
     """From now on no boundary of this process runs for real: it was started for this replay alone."""
     global _sealed
     _sealed = session
+
+
+def unseal(session: ReplaySession) -> None:
+    """The process goes on with something else."""
+    global _sealed
+    if _sealed is session:
+        _sealed = None
+        _tell()
 
 
 def is_ambiguous() -> bool:

@@ -6,10 +6,14 @@ pytest loads it for everyone who has tracetape installed, so it imports the rest
     def test_the_order_is_blocked(tape):
         run_agent("Sell about $1,000 of ACME")
         assert tape.captured_result("place_order", 1)["blocked"]
+
+The replay is open from the set-up of `tape` to the end of the test's call. From then to the end of `tape`, while
+fixtures behind it are torn down, it is closed and nothing has taken its place: what they call fails.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -56,6 +60,54 @@ def tape(request: pytest.FixtureRequest) -> Iterator[Tape]:
     request.node.stash[_tape_key] = session
     yield session
     session.abandon()
+    session.unseal()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, object, object]:
+    """A fixture behind `tape` is replayed too. Before other plugins see its function, which they may run in a
+    loop of theirs."""
+    if request.node.stash.get(_tape_key, None) is None:
+        return (yield)
+    from tracetape._carrying import carried
+
+    function = fixturedef.func
+    fixturedef.func = carried(function)
+    try:
+        return (yield)
+    finally:
+        fixturedef.func = function
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    try:
+        return (yield)
+    except BaseException as error:
+        session = item.stash.get(_tape_key, None)
+        if session is None:
+            raise
+        session.seal()
+        session.abandon()
+        if not session.report.divergences or isinstance(error, KeyboardInterrupt):
+            raise
+        failed = pytest.fail.Exception(str(session.report), pytrace=False)
+    raise failed from None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """An async test may run in a loop that others share."""
+    if pyfuncitem.stash.get(_tape_key, None) is None or not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return (yield)
+    from tracetape._carrying import carried
+
+    function = pyfuncitem.obj
+    pyfuncitem.obj = carried(function)
+    try:
+        return (yield)
+    finally:
+        pyfuncitem.obj = function
 
 
 @pytest.hookimpl(wrapper=True)
@@ -63,15 +115,41 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """The verdict belongs to the call: a FAILURE with the report, not an error at teardown."""
     session = item.stash.get(_tape_key, None)
     if session is None:
+        if item.get_closest_marker("tracetape"):
+            _fail_without_replay()
         return (yield)
-    del item.stash[_tape_key]
     try:
         result = yield
     except BaseException as error:
-        _leave(session, error)
+        session.seal()
+        _leave(session, _held(error))
         raise
-    _leave(session, None)
+    session.seal()
+    kept = getattr(item, "_excinfo", None)  # of unittest, which keeps its errors for the report
+    try:
+        _leave(session, kept[0].value if kept else None)
+    except BaseException:
+        if kept:
+            kept.clear()
+        raise
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """What a fixture calls after the call of its test is not replayed, and is not real either."""
+    if item.stash.get(_tape_key, None) is None:
+        return (yield)
+    from tracetape._carrying import Unwound
+    from tracetape.errors import DivergenceError
+
+    try:
+        return (yield)
+    except (Unwound, DivergenceError) as error:
+        failed = pytest.fail.Exception(str(error), pytrace=False)
+    finally:
+        del item.stash[_tape_key]
+    raise failed from None
 
 
 def _opened(request: pytest.FixtureRequest) -> Tape:
@@ -88,6 +166,12 @@ def _opened(request: pytest.FixtureRequest) -> Tape:
     if isinstance(source, (str, os.PathLike)):
         source = request.path.parent / source
     return tracetape.replay(source, *rest, **options)
+
+
+def _held(error: BaseException) -> BaseException:
+    from tracetape._carrying import Unwound
+
+    return error.held if isinstance(error, Unwound) else error
 
 
 def _leave(session: Tape, error: BaseException | None) -> None:
@@ -113,3 +197,11 @@ def _fail(verdict: DivergenceError | RecordingEnded, error: BaseException | None
     failed = failure(text, pytrace=False)
     failed.report = getattr(verdict, "report", None)
     raise failed from None
+
+
+def _fail_without_replay() -> NoReturn:
+    pytest.fail(
+        "the mark tracetape has opened no replay, and nothing was run: another fixture of the name `tape` hides "
+        "the one of tracetape; give it another name",
+        pytrace=False,
+    )

@@ -470,3 +470,23 @@ def test_the_plugin_can_be_switched_off(pytester):
     result = pytester.runpytest_subprocess("-p", "no:tracetape")
 
     result.assert_outcomes(passed=1)
+
+
+def test_a_fixture_of_the_name_that_hides_ours_fails_the_test_before_anything_is_real(run):
+    result = run(
+        """
+        import pytest
+
+        @pytest.fixture
+        def tape():
+            yield "a tape of another kind"
+
+        @pytest.mark.tracetape("run.otlp.jsonl")
+        def test_it(tape):
+            agent.run()
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["the mark tracetape has opened no replay, and nothing was run: another fixture *"]
+    )

@@ -109,8 +109,16 @@ def demo(into: Path | None) -> None:
 @click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
 @click.option("-m", "module", is_flag=True, help="Run a module, as python -m does.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]…")
+@click.pass_obj
 @reports_errors
-def record(output: Path, append: bool, overwrite: bool, module: bool, program: tuple[str, ...]) -> None:
+def record(
+    owns_process: bool | None,
+    output: Path,
+    append: bool,
+    overwrite: bool,
+    module: bool,
+    program: tuple[str, ...],
+) -> None:
     """Run any program, unchanged, and record each call through its boundaries.
 
     \b
@@ -126,7 +134,8 @@ def record(output: Path, append: bool, overwrite: bool, module: bool, program: t
     if append and overwrite:
         raise click.UsageError("--append and --overwrite exclude each other")
     script = Program(program[0], program[1:], module=module)
-    record_program(script, output, "a" if append else "w" if overwrite else "x")
+    mode = "a" if append else "w" if overwrite else "x"
+    record_program(script, output, mode, owns_process=bool(owns_process))
 
 
 @cli.command(
@@ -185,7 +194,7 @@ def replay(
     tape = open_tape(
         source, plan, ignore=ignore, strict=strict, trace_id=trace_id, traces=traces, program_follows=True
     )
-    replay_program(script, tape, plan, seals=bool(owns_process))
+    replay_program(script, tape, plan, owns_process=bool(owns_process))
 
 
 @cli.command(short_help="Show a recording as a tree.", epilog=f"Exit codes: 0 shown; {_CANNOT_READ}")

@@ -7,6 +7,8 @@ import importlib.util
 import os
 import sys
 import threading
+import warnings
+import zipfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -50,12 +52,16 @@ class Program:
             self._check_script()
             _come_first(str(Path(target).resolve().parent))
 
-    def run(self, failed: Callable[[BaseException], None] = lambda error: None) -> None:
+    def run(
+        self, failed: Callable[[BaseException], None] = lambda error: None, owns_process: bool = False
+    ) -> None:
         """Run it in a fresh `__main__` that stays in `sys.modules`, and wait for its threads, as the
         interpreter does before it ends. What the program raises comes out, SystemExit included.
 
         failed:  told at once what the program raised, before its threads are waited for: who is looking at
                  a program that hangs should see why it does.
+        owns_process:  the interpreter's own way of waiting is taken, after which no pool of this process takes
+                 work: threads that wait for the main one to end see it end.
         """
         before = set(threading.enumerate())
         grace: float | None = None
@@ -72,7 +78,10 @@ class Program:
                 grace = _GRACE_S  # unwound: a thread that waits for the main one would wait for ever
             raise
         finally:
-            _wait_for_threads(before, grace)
+            if owns_process and grace is None and hasattr(threading, "_shutdown"):
+                threading._shutdown()
+            else:
+                _wait_for_threads(before, grace)
 
     def _check_script(self) -> None:
         path = Path(self.target)
@@ -82,9 +91,12 @@ class Program:
             name = self.target.removesuffix(".py")
             hint = f" (for a module, write -m {name})" if name.replace(".", "_").isidentifier() else ""
             raise NoSuchProgram(f"{self.target}: no such script{hint}")
+        if path.suffix == ".pyc" or zipfile.is_zipfile(path):
+            raise NoSuchProgram(f"{self.target} is no Python source; name the script that it was made of")
 
     def _prepared(self) -> tuple[CodeType, ModuleType]:
         if self._module:
+            sys.argv = ["-m", *self._arguments]  # what the packages above it see
             spec, code = _module_code(self.target)
             path, loader, package = str(spec.origin), spec.loader, spec.parent
         else:
@@ -133,6 +145,7 @@ def _module_code(target: str) -> tuple[ModuleSpec, CodeType]:
     if spec is not None and spec.submodule_search_locations is not None:
         name = f"{target}.__main__"
         spec = _spec(name)
+    _warn_of_imported(name)
     loader: Any = spec.loader if spec is not None else None
     if spec is None or not hasattr(loader, "get_code"):
         is_package = name != target
@@ -142,6 +155,18 @@ def _module_code(target: str) -> tuple[ModuleSpec, CodeType]:
     if code is None:
         raise NoSuchProgram(f"-m {target}: the module has no Python code to run")
     return spec, code
+
+
+def _warn_of_imported(name: str) -> None:
+    """As `python -m` does."""
+    loaded = sys.modules.get(name)
+    if loaded is not None and not hasattr(loaded, "__path__"):
+        warnings.warn(
+            f"{name!r} found in sys.modules after import of package {name.rpartition('.')[0]!r}, but prior to "
+            f"execution of {name!r}; this may result in unpredictable behaviour",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def _spec(name: str) -> ModuleSpec | None:

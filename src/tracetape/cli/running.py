@@ -32,8 +32,10 @@ __all__ = ["record_program", "replay_program"]
 _UNWINDING = (Halt, EndOfRecording)
 
 
-def record_program(program: Program, output: Path, mode: str) -> None:
+def record_program(program: Program, output: Path, mode: str, *, owns_process: bool = False) -> None:
     """Record it, and say where the recording is however the program ended.
+
+    owns_process:  this process is there for the program alone; see `Program.run`.
 
     Raises RecordingError before the program runs; SystemExit with the program's own status.
     """
@@ -42,7 +44,7 @@ def record_program(program: Program, output: Path, mode: str) -> None:
     process = os.getpid()
     try:
         with run, _threads_as_python_shows_them():
-            program.run(tracebacks.show)
+            program.run(tracebacks.show, owns_process)
     except RecordingError as error:
         if error is not program.failure:
             raise _in_words_of_the_command_line(error, run.path) from None
@@ -54,11 +56,11 @@ def record_program(program: Program, output: Path, mode: str) -> None:
     _end_as(program)
 
 
-def replay_program(program: Program, tape: Tape, plan: ReplayPlan, *, seals: bool = False) -> None:
+def replay_program(program: Program, tape: Tape, plan: ReplayPlan, *, owns_process: bool = False) -> None:
     """Replay it and print the report.
 
-    seals:  this process is there for the replay alone: what still runs when it is over (threads, atexit
-            handlers) halts at its boundaries, and `os._exit` does not get around the report.
+    owns_process:  this process is there for the replay alone: what still runs when it is over (threads, atexit
+                   handlers) halts at its boundaries, and `os._exit` does not get around the report.
 
     Raises SystemExit: 1 where the replay diverged, 0 where it left the recording after the cut, 2 where the
     plan names what nobody has; else the program's own status.
@@ -70,18 +72,18 @@ def replay_program(program: Program, tape: Tape, plan: ReplayPlan, *, seals: boo
         if not report.divergences and not report.ended and not isinstance(error, _UNWINDING):
             tracebacks.show(error)
 
-    if seals:
+    if owns_process:
         _sessions.seal(tape)
         _report_before_exit(tape)
     try:
         with tape, _threads_as_python_shows_them():
-            tape.run(program.run, failed)
+            tape.run(program.run, failed, owns_process)
     except (DivergenceError, RecordingEnded):
         pass  # the report has it
     except BaseException as error:
         if error is not program.failure:
             raise
-    sys.stdout.flush()
+    tracebacks.flush()
     diverged = report.verdict == "diverged"
     if os.getpid() != process:  # a forked child: the report is the parent's to print
         if diverged:
@@ -105,7 +107,7 @@ def _report_before_exit(tape: Tape) -> None:
 
     def leaving(status: int) -> NoReturn:
         if os.getpid() == process and tape.report.divergences:
-            sys.stdout.flush()
+            tracebacks.flush()
             render.print_report(str(tape.report), diverged=True)
             sys.stderr.flush()
             status = DIVERGED
@@ -133,7 +135,7 @@ def _in_words_of_the_command_line(error: RecordingError, path: Path) -> Recordin
 
 
 def _say_recorded(run: Run, held: int) -> None:
-    sys.stdout.flush()
+    tracebacks.flush()
     click.echo(escaped(f"tracetape: recorded {run.path} (trace {run.trace_id})"), err=True)
     with contextlib.suppress(OSError), run.path.open("rb") as file:
         file.seek(held)

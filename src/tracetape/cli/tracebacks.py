@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
-__all__ = ["show", "without_our_frames"]
+__all__ = ["flush", "show", "without_our_frames"]
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent) + "/"
 
 
 def show(error: BaseException) -> None:
-    """Print it by the program's own `sys.excepthook`; SystemExit is the interpreter's to show."""
+    """Print it by the program's own `sys.excepthook`; SystemExit is the interpreter's to show.
+
+    Raises SystemExit where the hook does: that is the program's status then.
+    """
     if isinstance(error, SystemExit):
         return
     without_our_frames(error)
-    sys.stdout.flush()
-    sys.excepthook(type(error), error, error.__traceback__)
+    flush()
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    if sys.version_info >= (3, 12):
+        sys.last_exc = error
+    hook = getattr(sys, "excepthook", _NO_HOOK)
+    if hook is _NO_HOOK:
+        print("sys.excepthook is missing", file=sys.stderr)
+        hook = sys.__excepthook__
+    try:
+        hook(type(error), error, error.__traceback__)
+    except SystemExit:
+        raise
+    except BaseException as inner:
+        if inner.__context__ is error:
+            inner.__context__ = None
+        without_our_frames(inner)
+        print("Error in sys.excepthook:", file=sys.stderr)
+        sys.__excepthook__(type(inner), inner, inner.__traceback__)
+        print("\nOriginal exception was:", file=sys.stderr)
+        sys.__excepthook__(type(error), error, error.__traceback__)
+
+
+_NO_HOOK: Any = object()
+
+
+def flush() -> None:
+    """Standard output, as far as the program has left one."""
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
 
 
 def without_our_frames(error: BaseException) -> None:

@@ -71,6 +71,8 @@ class Player:
         self.on_unwinding: Callable[[], None] = _nothing
         self.after_live: Callable[[str], None] = lambda name: None
         self.elsewhere: Callable[[str], Halt] | None = None
+        # What a call after the end of the replay raises.
+        self.closed: Callable[[Divergence], BaseException] = Halt
         self.halted: Halt | None = None
         self.ended: EndOfRecording | None = None
 
@@ -99,6 +101,8 @@ class Player:
 
     def cross(self, call: Call) -> Flow:
         name = call.spec.name
+        if not self._session.is_open:
+            raise self.closed(Divergence("closed", name, messages.closed(name, self._report.source)))
         with self._closed(name):
             step, outcome = self._take(call)
         recorded = step.recorded
@@ -213,8 +217,6 @@ class Player:
     def _frame(self, name: str) -> Frame:
         """The frame of the call, once it is sure that the call may go on here."""
         frame = current_frame()
-        if not self._session.is_open:
-            raise Halt(Divergence("closed", name, messages.closed(name, self._report.source)))
         if self.halted is None and self.elsewhere is not None:
             self.halted = self.elsewhere(name)
             self._report.divergences.append(self.halted.divergence)

@@ -219,6 +219,15 @@ class Tape:
             with contextlib.suppress(Exception):  # a frozen one takes no note, and is not to be disturbed
                 error.add_note(f"tracetape: {self.report.first_line}")
 
+    def seal(self) -> None:
+        """For a test runner: until `unseal`, what is called after the replay is not real either. It fails with a
+        DivergenceError: what tears fixtures down bears no BaseException."""
+        self._player.closed = lambda divergence: DivergenceError(divergence.text, report=self.report)
+        _sessions.seal(self)
+
+    def unseal(self) -> None:
+        _sessions.unseal(self)
+
     def abandon(self) -> None:
         """Close without a verdict: the test never came to its call."""
         if self.is_open:
