@@ -32,7 +32,7 @@ def compare(a: Recording, b: Recording) -> list[Divergence]:
     for one in (a, b):
         if not isinstance(one, Recording):
             raise UsageError(f"compare takes two Recordings, not {one!r}: tracetape.load(…) reads one")
-    table = StubTable(a, ReplayPlan(), IgnorePaths(()))
+    table = StubTable.of(a, ReplayPlan(), IgnorePaths(()))
     used: set[int] = set()
     pairs: dict[Crossing, Crossing | None] = {}
     found: list[Divergence] = []

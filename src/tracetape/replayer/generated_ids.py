@@ -8,16 +8,17 @@ from typing import Any
 
 from tracetape.codec.canonical import UNORDERED, text_of
 
-__all__ = ["Id", "found_in", "has_ids", "map_ids", "masked"]
+__all__ = ["Id", "found_in", "has_ids", "ids_in", "map_ids", "masked"]
 
 Id = tuple[str, str]
 """(kind, id): ids of one kind alone can stand for each other."""
 
-# A UUID; or a prefix of letters, `_` or `-`, then at least 8 letters and digits.
+# A UUID; or a prefix of words, `_` or `-`, then at least 8 letters and digits. Of a bounded number of words, and
+# none given back: an alignment of `-` and letters is a long text.
 _ID = re.compile(
     r"(?<![0-9A-Za-z])"
     r"(?:(?P<uuid>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?![0-9A-Za-z])"
-    r"|(?P<prefix>[A-Za-z]+(?:[_-]+[A-Za-z]+)*[_-]+)(?P<rest>[0-9A-Za-z]{8,})(?![0-9A-Za-z-]))"
+    r"|(?P<prefix>(?:[A-Za-z]++[_-]++){1,6}+)(?P<rest>[0-9A-Za-z]{8,})(?![0-9A-Za-z-]))"
 )
 _LEAST = 10
 # Words that services and frameworks put before ids alone. Behind others (`orders_backup2024`, `get_temperature`)
@@ -68,14 +69,21 @@ def _is_drawn(prefix: str, rest: str) -> bool:
     return turns >= (1 if is_known else _LEAST_TURNS)
 
 
-def has_ids(tree: Any) -> bool:
+def ids_in(tree: Any) -> Iterator[Id]:
+    """Each generated id of a tree."""
     if isinstance(tree, str):
-        return any(True for _ in found_in(tree))
-    if isinstance(tree, list):
-        return any(map(has_ids, tree))
-    if isinstance(tree, dict):
-        return any(has_ids(key) or has_ids(item) for key, item in tree.items())
-    return False
+        yield from (one for one, _ in found_in(tree))
+    elif isinstance(tree, list):
+        for item in tree:
+            yield from ids_in(item)
+    elif isinstance(tree, dict):
+        for key, item in tree.items():
+            yield from ids_in(key)
+            yield from ids_in(item)
+
+
+def has_ids(tree: Any) -> bool:
+    return any(True for _ in ids_in(tree))
 
 
 def map_ids(tree: Any, named: Callable[[Id], str]) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Step
 from tracetape.replayer.matching import Asked, Match, find
+from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.stubs import Stub, StubTable
 
@@ -29,7 +30,12 @@ class Ledger:
         self._new: Counter[str] = Counter()
         self._steps: dict[tuple[str, str], Step] = {}
 
-    def replace(self, table: StubTable) -> None:
+    @property
+    def table(self) -> StubTable:
+        return self._table
+
+    @table.setter
+    def table(self, table: StubTable) -> None:
         """The same stubs, compared otherwise."""
         self._table = table
         self._first_unused.clear()
@@ -41,9 +47,22 @@ class Ledger:
             match = find(self._table, asked, self._unused, self.renaming, self._lent)
             mine = object()
             if match.stub is None or self._used.setdefault(match.stub.position, mine) is mine:
-                if match.renamed and match.stub is not None and self.renaming is not None:
-                    self.renaming.accept(match.stub.tree, asked.tree)
+                self._name_ids(match, asked)
                 return match
+
+    def _name_ids(self, match: Match, asked: Asked) -> None:
+        stub, renaming = match.stub, self.renaming
+        if stub is None or renaming is None:
+            return
+        if match.renamed:
+            renaming.accept(stub.tree, asked.tree)
+        elif match.kind in ("equal", "moved"):
+            renaming.see(lambda: stub.tree)
+
+    def served(self, crossing: Crossing) -> None:
+        """What was recorded has gone to the program."""
+        if self.renaming is not None and crossing.output is not None:
+            self.renaming.see(lambda: tree_of(crossing.output))
 
     def enter(self, step: Step, match: Match, *, lends: bool) -> None:
         """Give the step of a claimed call its number, and remember it.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import inf
 from typing import Any
 
-from tracetape.codec.canonical import differences
+from tracetape.codec.canonical import differences, match_key
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Difference
-from tracetape.replayer.generated_ids import masked
+from tracetape.replayer.generated_ids import has_ids, masked
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.signatures import signature, unlike
 from tracetape.replayer.stubs import Stub, StubTable
@@ -56,7 +56,6 @@ Unused = Callable[[Sequence[Stub]], Iterator[Stub]]
 
 _NOTHING_LIKE_IT = Match("unrecorded")
 LOOKED_AT = 1_000
-_LENT_LOOKED_AT = 100
 _READ = 250
 
 
@@ -74,26 +73,50 @@ def find(
                one with theirs.
     renaming:  of the generated ids; None where ids must be the recorded ones.
 
-    First an equal one under the same parent; else the nearest unused one there, which is equal if it differs
-    in generated ids alone, and has changed otherwise; else an equal one elsewhere has moved.
+    First an equal one under the same parent, then one that differs in generated ids alone, then the nearest
+    unused one there has changed; else an equal one elsewhere has moved.
     """
     boundary, key = asked.boundary, asked.key
     equal = next(unused(table.equal_under(boundary, asked.under, key)), None)
     if equal is not None:
         return Match("equal", equal)
+    renamed = renaming if renaming is not None and has_ids(asked.tree) else None
     if asked.under is not None or not asked.loose:
-        here = _nearest(table, table.under(boundary, asked.under), unused, asked.tree, renaming, lent)
+        siblings = table.under(boundary, asked.under)
+        here = _renamed(table, siblings, asked, unused, renamed) or _nearest(
+            table, siblings, unused, asked.tree, renaming, lent
+        )
         if here is not None:
             return here
     elsewhere = next(unused(table.equal_anywhere(boundary, key)), None)
     if elsewhere is not None:
         return Match("equal" if asked.loose else "moved", elsewhere)
+    every = table.named(boundary)
     if asked.loose:
-        anywhere = _nearest(table, table.named(boundary), unused, asked.tree, renaming, lent)
+        anywhere = _renamed(table, every, asked, unused, renamed) or _nearest(
+            table, every, unused, asked.tree, renaming, lent
+        )
         if anywhere is not None:
             return anywhere
-    like = _nearest(table, table.named(boundary), iter, asked.tree, None, ())
+    like = _nearest(table, every, iter, asked.tree, None, ())
     return _NOTHING_LIKE_IT if like is None else Match("unrecorded", None, like.changes, like.stub)
+
+
+def _renamed(
+    table: StubTable, stubs: Sequence[Stub], asked: Asked, unused: Unused, renaming: Renaming | None
+) -> Match | None:
+    """One of `stubs` that is equal but for ids. Where all of these are known, that is a look-up."""
+    if renaming is None:
+        return None
+    key = match_key(renaming.as_recorded(asked.tree))
+    if key != asked.key:
+        known = next(unused(table.equal_under(asked.boundary, asked.under, key)), None)
+        if known is not None:
+            return Match("equal", known, renamed=True)
+    for stub in unused(table.alike(stubs, masked(asked.tree))):
+        if not renaming.unexplained(stub.tree, asked.tree):
+            return Match("equal", stub, renamed=True)
+    return None
 
 
 def _nearest(
@@ -108,36 +131,18 @@ def _nearest(
     more would not be read."""
     asked, fewest = signature(tree), inf
     found: list[Stub] = []
-    for stub in _looked_at(unused(stubs), lent):
+    for stub in islice((stub for stub in unused(stubs) if stub.position not in lent), LOOKED_AT):
         if stub.key is None:
             return Match("equal", stub)
         differing = unlike(table.signature(stub), asked)
-        if not differing and not unexplained(stub.tree, tree, renaming):
-            return Match("equal", stub, renamed=True)
-        if stub.position in lent or differing > fewest:
-            continue
         if differing < fewest:
-            found, fewest = [], differing
-        found.append(stub)
+            found, fewest = [stub], differing
+        elif differing == fewest:
+            found.append(stub)
     if not found:
         return None
     best, *as_near = _most_alike(_in_any_order(found, stubs, unused), tree)
-    changes = unexplained(best.tree, tree, renaming)
-    if not changes:  # told apart by their signatures alone
-        return Match("equal", best, renamed=True)
-    return Match("changed", best, changes, as_near=tuple(as_near))
-
-
-def _looked_at(stubs: Iterator[Stub], lent: Collection[int]) -> Iterator[Stub]:
-    """The first of those that are not lent, and, for an equal one, some that are."""
-    seen = Counter[bool]()
-    for stub in stubs:
-        is_lent = stub.position in lent
-        seen[is_lent] += 1
-        if not is_lent and seen[False] > LOOKED_AT:
-            return
-        if not is_lent or seen[True] <= _LENT_LOOKED_AT:
-            yield stub
+    return Match("changed", best, unexplained(best.tree, tree, renaming), as_near=tuple(as_near))
 
 
 def _most_alike(stubs: Sequence[Stub], tree: Any) -> list[Stub]:

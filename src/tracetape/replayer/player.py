@@ -59,8 +59,8 @@ class Player:
 
     def __init__(self, session: ReplaySession, recording: Recording, options: Options, report: Report) -> None:
         self._session, self._recording, self._options, self._report = session, recording, options, report
-        self._keys: dict[str, Callable[..., Any]] = {}
-        table = StubTable(recording, options.plan, options.ignore)
+        self._keyed: set[str] = set()
+        table = StubTable.of(recording, options.plan, options.ignore)
         self.ledger = Ledger(table, None if options.strict else Renaming())
         self._lock = threading.RLock()  # a signal handler may call a boundary in the middle of this
         self._opener = threading.current_thread()
@@ -182,7 +182,7 @@ class Player:
             )
             step = self._step(call, given, match, inside)
             step.stale, step.after_cut = decision.stale, after
-            self.ledger.enter(step, match, lends=match.kind == "changed" and decision.action == "serve")
+            self.ledger.enter(step, match, lends=match.kind == "changed" and decision.action in ("serve", "patch"))
             self._report.steps.append(step)
             if match.renamed and self.ledger.renaming is not None:
                 self._report.renamed_ids = self.ledger.renaming.renamed
@@ -232,12 +232,13 @@ class Player:
         if key is None:
             return self._options.ignore.prune(canonical(given))
         with self._asking(spec.name, "key="):
-            if spec.name not in self._keys:
-                keys = {**self._keys, spec.name: key}
-                table = StubTable(self._recording, self._options.plan, self._options.ignore, keys)
+            while spec.name not in self._keyed:
+                table = self.ledger.table
+                keyed = table.with_key(spec.name, key, self._options.ignore)
                 with self._lock:
-                    self._keys = keys
-                    self.ledger.replace(table)
+                    if self.ledger.table is table:  # else another boundary's first call was faster
+                        self.ledger.table = keyed
+                        self._keyed.add(spec.name)
             return self._options.ignore.prune(canonical({"key": to_tree(key(**inputs))}))
 
     def _step(self, call: Call, given: Any, match: Match, inside: Step | None) -> Step:
@@ -286,6 +287,7 @@ class Player:
                 self._end(step)
             else:
                 outcome = recorded_outcome(crossing, reader, exhausted)
+                self.ledger.served(crossing)
         except (ValueNotRebuilt, SourceError) as error:
             step.mode = "halted"
             self.halt("unusable", step.name, messages.not_rebuilt(step.name, str(error)))

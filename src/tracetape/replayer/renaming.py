@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tracetape.codec.canonical import UNORDERED, differences, text_of
 from tracetape.model.report import Difference
-from tracetape.replayer.generated_ids import Id, found_in, has_ids, map_ids, masked
+from tracetape.replayer.generated_ids import Id, found_in, has_ids, ids_in, map_ids, masked
 
 __all__ = ["Renaming"]
 
@@ -16,11 +16,32 @@ _Group = tuple[Sequence[Any], Sequence[Any]]
 
 
 class Renaming:
-    """Recorded ids → ids of this replay, one to one within each kind, for as long as the replay lasts."""
+    """Recorded ids → ids of this replay, one to one within each kind, for as long as the replay lasts.
+
+    An id that the replay has under its recorded name (in inputs that were equal, in what was served) is its own
+    name: no other may be taken for it.
+    """
 
     def __init__(self) -> None:
         self._forward: dict[Id, str] = {}
         self._backward: dict[Id, str] = {}
+        self._seen: list[Callable[[], Any]] = []
+
+    def see(self, tree: Callable[[], Any]) -> None:
+        """The ids of that tree have their recorded names. It is read when a renaming is first asked for."""
+        self._seen.append(tree)
+
+    def _settle(self) -> None:
+        for tree in self._seen:
+            for one in ids_in(tree()):
+                if one not in self._forward and one not in self._backward:
+                    self._forward[one] = self._backward[one] = one[1]
+        self._seen.clear()
+
+    def as_recorded(self, now: Any) -> Any:
+        """The tree with the recorded names of the ids, where they are known."""
+        self._settle()
+        return map_ids(now, lambda one: self._backward.get(one, one[1]))
 
     @property
     def renamed(self) -> int:
@@ -35,6 +56,7 @@ class Renaming:
         changes = differences(recorded, now)
         if not changes or not has_ids(now):
             return changes
+        self._settle()
         trial = _Trial(self._forward, self._backward)
         trial.align(recorded, now)
         left = differences(map_ids(recorded, trial.name), now)
@@ -46,6 +68,7 @@ class Renaming:
 
     def accept(self, recorded: Any, now: Any) -> None:
         """Take the pairs of two trees in which nothing was left unexplained."""
+        self._settle()
         trial = _Trial(self._forward, self._backward)
         trial.align(recorded, now)
         self._forward |= trial.forward

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
+from tracetape.replayer.generated_ids import masked
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.signatures import Signature, signature
 
@@ -42,36 +44,56 @@ class Stub:
 
 
 class StubTable:
-    """All stubs of a recording. Immutable: what has been used up is known to the player alone.
+    """All stubs of a recording. Immutable: what has been used up is known to the ledger alone."""
 
-    keys:  `key=` functions by boundary name; the others are compared by their whole inputs.
-    """
-
-    def __init__(
-        self,
-        recording: Recording,
-        plan: ReplayPlan,
-        ignore: IgnorePaths,
-        keys: Mapping[str, Callable[..., Any]] | None = None,
-    ) -> None:
-        after = after_cut(recording.crossings, plan)
-        by_key = keys or {}
-        self.stubs: tuple[Stub, ...] = tuple(
-            _stub(crossing, position, after[position], ignore, by_key.get(crossing.boundary))
-            for position, crossing in enumerate(recording.crossings)
-        )
+    def __init__(self, stubs: Sequence[Stub]) -> None:
+        self.stubs = stubs
         self._signatures: dict[int, Signature] = {}
         self._equal: dict[tuple[str, Crossing | None, bytes], list[Stub]] = defaultdict(list)
         self._equal_anywhere: dict[tuple[str, bytes], list[Stub]] = defaultdict(list)
         self._under: dict[tuple[str, Crossing | None], list[Stub]] = defaultdict(list)
         self._named: dict[str, list[Stub]] = defaultdict(list)
-        for stub in self.stubs:
+        # By the sequence that it is made of: those of each text but for ids. Made when one is first looked for so.
+        self._alike: dict[int, dict[str, list[Stub]]] = {}
+        for stub in stubs:
             crossing = stub.crossing
             self._under[crossing.boundary, crossing.parent].append(stub)
             self._named[crossing.boundary].append(stub)
             if stub.key is not None:
                 self._equal[crossing.boundary, crossing.parent, stub.key].append(stub)
                 self._equal_anywhere[crossing.boundary, stub.key].append(stub)
+
+    @classmethod
+    def of(cls, recording: Recording, plan: ReplayPlan, ignore: IgnorePaths) -> StubTable:
+        after = after_cut(recording.crossings, plan)
+        return cls(
+            tuple(
+                _stub(crossing, position, after[position], ignore, None)
+                for position, crossing in enumerate(recording.crossings)
+            )
+        )
+
+    def with_key(self, boundary: str, key: Callable[..., Any], ignore: IgnorePaths) -> StubTable:
+        """The same stubs, those of one boundary compared by its `key=`. Raises what that raises."""
+        return StubTable(
+            tuple(
+                _stub(stub.crossing, stub.position, stub.after_cut, ignore, key)
+                if stub.crossing.boundary == boundary
+                else stub
+                for stub in self.stubs
+            )
+        )
+
+    def alike(self, stubs: Sequence[Stub], text: str) -> Sequence[Stub]:
+        """Of `stubs`, a sequence of this table, those with this text but for ids (`masked`)."""
+        index = self._alike.get(id(stubs))
+        if index is None:
+            index = defaultdict(list)
+            for stub in stubs:
+                if stub.key is not None:
+                    index[_digest(masked(stub.tree))].append(stub)
+            self._alike[id(stubs)] = index
+        return index.get(_digest(text), ())
 
     def signature(self, stub: Stub) -> Signature:
         """Of what its inputs are compared by. Made when one is first looked for by it, and kept."""
@@ -91,6 +113,13 @@ class StubTable:
 
     def named(self, boundary: str) -> Sequence[Stub]:
         return self._named.get(boundary, ())
+
+
+def _digest(text: str) -> str:
+    return text if len(text) < _LONG else hashlib.sha256(text.encode()).hexdigest()
+
+
+_LONG = 64
 
 
 def after_cut(crossings: Sequence[Crossing], plan: ReplayPlan) -> list[bool]:

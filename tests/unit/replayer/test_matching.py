@@ -32,7 +32,7 @@ def ask(
         return (stub for stub in stubs if stub.position not in taken)
 
     tree = canonical(inputs)
-    table = StubTable(run, ReplayPlan(), IgnorePaths(()))
+    table = StubTable.of(run, ReplayPlan(), IgnorePaths(()))
     return find(table, Asked(boundary, tree, match_key(tree), under, loose), unused)
 
 

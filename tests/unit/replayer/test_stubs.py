@@ -55,12 +55,12 @@ def test_the_earliest_of_several_cuts_counts() -> None:
 
 def test_a_stub_without_recorded_inputs_has_no_key_and_ignored_paths_are_no_part_of_it() -> None:
     run = recording(crossing("a", None), crossing("a", {"x": 1, "at": 5}), crossing("a", {"x": 1, "at": 6}))
-    stubs = StubTable(run, ReplayPlan(), IgnorePaths(["$.at"])).stubs
+    stubs = StubTable.of(run, ReplayPlan(), IgnorePaths(["$.at"])).stubs
     assert stubs[0].key is None
     assert stubs[1].key == stubs[2].key == b'{"x":1}'
 
 
 def test_a_key_function_takes_the_place_of_the_inputs() -> None:
     run = recording(crossing("a", {"x": 1, "y": 2}))
-    stubs = StubTable(run, ReplayPlan(), IgnorePaths(()), {"a": lambda x, y: x}).stubs
+    stubs = StubTable.of(run, ReplayPlan(), IgnorePaths(())).with_key("a", lambda x, y: x, IgnorePaths(())).stubs
     assert stubs[0].tree == {"key": 1}
