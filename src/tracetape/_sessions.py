@@ -37,6 +37,7 @@ __all__ = [
     "leave_behind",
     "mark",
     "marked",
+    "only_replay",
     "open_recording",
     "open_replay",
     "opened_recordings",
@@ -215,9 +216,15 @@ def replay() -> ReplaySession | None:
     return _sealed or _left_behind.get(threading.current_thread())
 
 
+def only_replay() -> ReplaySession | None:
+    """The replay of the process, where exactly one is open."""
+    return _open_replays[0] if len(_open_replays) == 1 else None
+
+
 def leave_behind(session: ReplaySession, before: Collection[threading.Thread]) -> None:
     """The threads that were started while `session` was open and still run belong to it for good: what they
-    call must not be real because the replay is over. Workers of pools are left out, for others use them too."""
+    call must not be real because the replay is over. Workers of pools are left out, for others use them too: there
+    the jobs belong to it."""
     global _has_left
     for thread in threading.enumerate():
         if thread not in before and getattr(thread, "_target", None) is not _pool_worker:

@@ -64,3 +64,14 @@ def test_leaving_on_the_spot_does_not_get_around_the_report(script: Path, tmp_pa
     done = run(tmp_path, "replay", "run.jsonl", "agent.py", "b")
     assert done.returncode == 1
     assert "DIVERGED: ask@1 was called with other inputs" in done.stderr
+
+
+def test_leaving_on_the_spot_does_not_hide_that_a_call_is_missing(script: Path, tmp_path: Path) -> None:
+    text = script.read_text()
+    script.write_text(text.replace("ask(sys.argv[1])", "ask(sys.argv[1])\nsys.stdout.flush()\nos._exit(3)"))
+    done = run(tmp_path, "replay", "run.jsonl", "agent.py", "a")
+    assert (done.returncode, "0 divergences" in done.stderr) == (3, True)
+    script.write_text(text.replace("ask(sys.argv[1])", "os._exit(0)"))
+    done = run(tmp_path, "replay", "run.jsonl", "agent.py", "a")
+    assert done.returncode == 1
+    assert "DIVERGED: ask@1 is in the recording and was never called" in done.stderr

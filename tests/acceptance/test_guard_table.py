@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -346,6 +347,166 @@ class TestGrpc:
             attempt(lambda: asyncio.run(reach(False)))
         assert f"a connection to {server.address} was refused" in str(caught.value)
         assert server.asked == asked
+
+
+def asked_over(session: Any, url: str) -> str:
+    return str(session.get(url, timeout=5).text)
+
+
+def test_what_a_pool_does_for_the_program_is_the_program_s_and_stays_so_after_the_replay(
+    recorded: Path, outside: Counting
+) -> None:
+    """A job has no context of its own; the worker has done jobs for others before."""
+    import requests
+
+    ran: list[str] = []
+    session, over = requests.Session(), threading.Event()
+    asked_over(session, outside.url)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(ran.append, "before").result()
+        with pytest.raises(DivergenceError, match="sending over an open connection"):
+            with tracetape.replay(recorded):
+                pool.submit(asked_over, session, outside.url).exception()
+        with tracetape.replay(recorded):
+            ask("x")
+            late = pool.submit(lambda: (over.wait(60), ask("later", lambda: ran.append("real"))))
+        over.set()
+        assert type(late.exception(60)).__name__ == "Halt"
+        pool.submit(ask, "x", lambda: ran.append("after")).result()
+    session.close()
+    assert ran == ["before", "after"]
+    assert outside.asked == 1
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_a_live_call_leaves_running_is_listed_and_under_strict_refused(
+    recorded: Path, outside: Counting, strict: bool
+) -> None:
+    async def program() -> str:
+        jobs: asyncio.Queue[str] = asyncio.Queue()
+        answers: asyncio.Queue[str] = asyncio.Queue()
+
+        async def worker() -> None:
+            client, url = CLIENTS["requests"](), await jobs.get()
+            session = client.open()
+            try:
+                answers.put_nowait(client.ask(session, url))
+            finally:
+                client.close(session)
+
+        tasks = []
+        ask("x", lambda: tasks.append(asyncio.get_running_loop().create_task(worker())))
+        jobs.put_nowait(outside.url)
+        done, _ = await asyncio.wait([*tasks, asyncio.ensure_future(answers.get())], return_when="FIRST_COMPLETED")
+        return str(next(iter(done)).exception() or "ok")
+
+    def run(**options: Any) -> Any:
+        with tracetape.replay(recorded, live=["ask"], ignore=["$.how"], **options) as tape:
+            asyncio.run(program())
+        return tape.report
+
+    if strict:
+        with pytest.raises(DivergenceError):
+            run(strict=True)
+        assert outside.asked == 0
+    else:
+        assert run().notes == [f"{outside.address} was reached by what ask@1 left running"]
+        assert outside.asked == 1
+
+
+def test_a_live_stream_that_waits_for_its_consumer_opens_nothing_to_others(
+    tmp_path: Path, outside: Counting
+) -> None:
+    @tracetape.boundary("tokens", kind="llm")
+    def tokens() -> Iterator[str]:
+        yield "a"
+        yield "b"
+
+    with tracetape.record(tmp_path / "run.jsonl"):
+        list(tokens())
+    with tracetape.replay(tmp_path / "run.jsonl", live=["tokens"]) as tape:
+        stream = tokens()
+        next(stream)
+        thread = threading.Thread(target=lambda: attempt(lambda: connect(outside.port)))
+        thread.start()
+        thread.join()
+        list(stream)
+    assert tape.report.network_attempts == [outside.address]
+
+
+def connect(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port)):
+        pass
+
+
+def test_trio_sends_nothing_over_a_kept_alive_connection_either(recorded: Path, outside: Counting) -> None:
+    import trio
+
+    async def program() -> None:
+        stream = await trio.open_tcp_stream("127.0.0.1", outside.port)
+        with pytest.raises(DivergenceError, match="sending over an open connection"):
+            with tracetape.replay(recorded):
+                try:
+                    await stream.send_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                except BaseException as error:
+                    assert type(error).__name__ == "Halt"
+        await stream.aclose()
+
+    trio.run(program)
+    assert outside.asked == 0
+
+
+def test_a_file_is_not_sent_over_a_kept_alive_connection_either(recorded: Path, outside: Counting) -> None:
+    with socket.create_connection(("127.0.0.1", outside.port)) as connection, recorded.open("rb") as file:
+        with pytest.raises(DivergenceError, match="sending over an open connection"):
+            with tracetape.replay(recorded):
+                attempt(lambda: connection.sendfile(file))
+
+
+@pytest.mark.parametrize(
+    "ask_for",
+    [
+        lambda: socket.gethostbyname(socket.gethostname()),
+        socket.getfqdn,
+        lambda: socket.getaddrinfo("app.localhost", 80),
+    ],
+    ids=["its address", "its full name", "a name below localhost"],
+)
+def test_this_machine_may_ask_for_its_own_name(recorded: Path, ask_for: Callable[[], Any]) -> None:
+    with tracetape.replay(recorded) as tape:
+        ask("x")
+        try:
+            ask_for()
+        except OSError:  # where its name is not in the tables of this machine
+            pass
+    assert tape.report.network_attempts == []
+
+
+def test_the_answers_of_a_server_are_not_sent_to_the_outside(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has accepted the connection; the port of its client is made one that counts as outside."""
+    with socket.socket() as listening, socket.socket() as client:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        client.connect(listening.getsockname())
+        accepted, address = listening.accept()
+        monkeypatch.setenv("FTP_PROXY", f"http://127.0.0.1:{address[1]}")
+        with accepted, tracetape.replay(recorded) as tape:
+            ask("x")
+            accepted.sendall(b"progress")
+        assert client.recv(16) == b"progress"
+    assert tape.report.verdict == "same"
+
+
+def test_a_proxy_is_one_under_each_of_its_names(recorded: Path, outside: Counting) -> None:
+    async def program() -> None:
+        await asyncio.open_connection("localhost", outside.port)
+
+    with pytest.raises(DivergenceError, match="it is a proxy that the environment names"):
+        with tracetape.replay(recorded):
+            with asyncio.Runner(loop_factory=uvloop_loop) as runner:
+                attempt(lambda: runner.run(program()))
 
 
 def test_a_proxy_on_this_machine_counts_as_outside(

@@ -1034,7 +1034,7 @@ DIVERGED: act@1: it was served from another place in the recording (strict=True 
   plan@1   stub"""
 
 STALE_STRICTLY = """\
-replay of RUN DIVERGED: 1 live, 0 served, 0 stale, 1 divergence, model calls: 1
+replay of RUN DIVERGED: 1 live, 0 served, 0 stale, 2 divergences, model calls: 1
 
 DIVERGED: act@1 was called with other inputs than recorded (after the cut)
   $.step: recorded "s", now "new"
@@ -1042,6 +1042,8 @@ DIVERGED: act@1 was called with other inputs than recorded (after the cut)
 function changed in place (an argument, self), since only results are served
   to leave a value out: ignore=["$.step"], or record it with tracetape.effect("…", …)
   to accept it: live=["act@1"] runs the real function; ReplayPlan().stub("act", 1) serves the recorded outcome
+DIVERGED: plan@1: its inputs differ from the recorded ones at $.goal: recorded "g", now "new" (strict=True makes \
+that a divergence)
 
   plan@1  live  its inputs differ  outcome $: recorded "plan for g", now "plan for new"
   act@1   halted"""

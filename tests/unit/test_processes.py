@@ -67,18 +67,24 @@ def test_a_started_process_is_told_of_the_crossing_that_starts_it_whatever_its_e
     assert start() == ""
 
 
+PUT_BACK = """
+import os, subprocess, sys, _posixsubprocess, tracetape
+from multiprocessing.process import BaseProcess
+
+def now():
+    named = [getattr(os, name) for name in ("fork", "forkpty", "posix_spawn", "execv", "execve")]
+    return [*named, _posixsubprocess.fork_exec, subprocess._fork_exec, BaseProcess.start]
+
+before = now()
+with tracetape.record(sys.argv[1]):
+    assert not any(ours is theirs for ours, theirs in zip(now(), before, strict=True))
+assert now() == before
+"""
+
+
 def test_the_functions_that_start_processes_are_put_back(tmp_path: Path) -> None:
-    import _posixsubprocess
-    from multiprocessing.process import BaseProcess
-
-    def now() -> list[Any]:
-        named = [getattr(os, name) for name in ("fork", "forkpty", "posix_spawn", "execv", "execve")]
-        return [*named, _posixsubprocess.fork_exec, vars(subprocess)["_fork_exec"], BaseProcess.start]
-
-    before = now()
-    with tracetape.record(tmp_path / "run.jsonl"):
-        assert not any(ours is theirs for ours, theirs in zip(now(), before, strict=True))
-    assert now() == before
+    """In a process of its own, in which no thread of an ended replay is left."""
+    subprocess.run([sys.executable, "-c", PUT_BACK, tmp_path / "run.jsonl"], check=True)
 
 
 def test_a_replay_leaves_no_pipe_behind_and_nobody_else_may_use_it(tmp_path: Path) -> None:

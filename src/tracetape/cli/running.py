@@ -102,15 +102,19 @@ def replay_program(program: Program, tape: Tape, plan: ReplayPlan, *, owns_proce
 
 
 def _report_before_exit(tape: Tape) -> None:
-    """`os._exit` ends the process on the spot: a halt that the program has swallowed would never be told."""
+    """`os._exit` ends the process on the spot: nothing of the replay would ever be told."""
     leave, process = os._exit, os.getpid()
 
     def leaving(status: int) -> NoReturn:
-        if os.getpid() == process and tape.report.divergences:
+        if os.getpid() == process and tape.is_open:
+            left = SystemExit(status)
+            with contextlib.suppress(DivergenceError, RecordingEnded):
+                tape.__exit__(SystemExit, left, None)
+            diverged = tape.report.verdict == "diverged"
             tracebacks.flush()
-            render.print_report(str(tape.report), diverged=True)
+            render.print_report(str(tape.report), diverged=diverged)
             sys.stderr.flush()
-            status = DIVERGED
+            status = DIVERGED if diverged else status
         leave(status)
 
     os._exit = leaving

@@ -12,7 +12,17 @@ import orjson
 
 from tracetape.model.report import Difference
 
-__all__ = ["UNORDERED", "canonical", "differences", "is_transparent", "key_of", "match_key", "readable", "text_of"]
+__all__ = [
+    "UNORDERED",
+    "canonical",
+    "differences",
+    "has_opaque",
+    "is_transparent",
+    "key_of",
+    "match_key",
+    "readable",
+    "text_of",
+]
 
 _TAG = "$type"
 _SETS = frozenset({"set", "frozenset"})
@@ -58,6 +68,13 @@ def canonical(tree: Any) -> Any:
 
 def _has_opaque(args: Any) -> bool:
     return isinstance(args, list) and any(isinstance(one, dict) and one.get(_TAG) == "opaque" for one in args)
+
+
+def has_opaque(tree: Any) -> bool:
+    """Whether some part of a tree is not known but by its type."""
+    if isinstance(tree, list):
+        return any(map(has_opaque, tree))
+    return isinstance(tree, dict) and (tree.get(_TAG) == "opaque" or any(map(has_opaque, tree.values())))
 
 
 def key_of(tree: Any) -> bytes:

@@ -9,7 +9,17 @@ from typing import Any
 
 from tracetape.errors import UsageError
 
-__all__ = ["Allowed", "as_text", "checked_hosts", "is_address", "is_loopback", "resolved", "targets"]
+__all__ = [
+    "Allowed",
+    "as_text",
+    "checked_hosts",
+    "is_address",
+    "is_loopback",
+    "own_names",
+    "resolved",
+    "split",
+    "targets",
+]
 
 Allowed = frozenset[tuple[str, int | None]]
 """(host, port); None stands for every port."""
@@ -26,7 +36,8 @@ def is_address(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    if host.lower().rstrip(".") == "localhost" or not host:
+    name = host.lower().rstrip(".")
+    if not name or name == "localhost" or name.endswith(".localhost"):  # RFC 6761, section 6.3
         return True
     address = _address(host)
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
@@ -43,6 +54,12 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
+def own_names() -> frozenset[str]:
+    """What this machine calls itself. Looking that up tells nobody outside of anything."""
+    name = socket.gethostname().lower()
+    return frozenset((name, name.partition(".")[0]))
+
+
 def checked_hosts(hosts: Iterable[str]) -> tuple[str, ...]:
     """Raises UsageError for what is no `host` or `host:port`."""
     given = tuple(hosts)
@@ -56,7 +73,7 @@ def resolved(hosts: Iterable[str]) -> Allowed:
     """Each host as given, with the addresses that it has now: connections are made to addresses."""
     found: set[tuple[str, int | None]] = set()
     for given in hosts:
-        host, port = _split(given)
+        host, port = split(given)
         found.add((host, port))
         try:
             entries = socket.getaddrinfo(host, port)
@@ -75,20 +92,20 @@ def targets(name: str) -> Iterator[tuple[str, int | None]]:
     if scheme in ("unix", "unix-abstract", "vsock") and colon:
         return
     if scheme in ("ipv4", "ipv6") and colon:
-        yield from (_split(one) for one in rest.split(","))
+        yield from (split(one) for one in rest.split(","))
         return
     # `dns://server/host:port`: the server that is asked for the name is inside or outside as well.
     _, slashes, behind = name.partition("://")
     if not slashes:
-        yield _split(rest if scheme == "dns" and colon else name)
+        yield split(rest if scheme == "dns" and colon else name)
         return
     server, _, host = behind.partition("/")
     if server:
-        yield _split(server)
-    yield _split(host)
+        yield split(server)
+    yield split(host)
 
 
-def _split(given: str) -> tuple[str, int | None]:
+def split(given: str) -> tuple[str, int | None]:
     host, colon, port = given.rpartition(":")
     if colon and port.isdigit() and (":" not in host or host.startswith("[")):
         return host.strip("[]"), int(port)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import socket
 from typing import Any, Protocol
 
 from tracetape import _sessions
@@ -21,7 +22,7 @@ class Judge(Protocol):
     @property
     def session(self) -> Any: ...
 
-    def check(self, what: str, host: str, port: int | None) -> None: ...
+    def check(self, what: str, host: str, port: int | None, over: socket.socket | None) -> None: ...
 
     def note_started(self, program: str) -> None: ...
 
@@ -29,10 +30,13 @@ class Judge(Protocol):
 judges: list[Judge] = []
 
 
-def ask(what: str, host: str, port: int | None) -> None:
-    """Return where every guard concerned lets it through; else raise what the refusal is there."""
+def ask(what: str, host: str, port: int | None, over: socket.socket | None = None) -> None:
+    """Return where every guard concerned lets it through; else raise what the refusal is there.
+
+    over:  the connection that something is sent over.
+    """
     for judge in _concerned():
-        judge.check(what, host, port)
+        judge.check(what, host, port, over)
 
 
 def note_started(program: str) -> None:

@@ -1,4 +1,4 @@
-"""Libraries whose sockets the interpreter does not see: uvloop's loop, gRPC's channels.
+"""Libraries whose sockets the interpreter does not see: uvloop's loop, gRPC's channels, trio's sending.
 
 Their classes are wrapped where they are loaded, or as soon as they are: whoever has the class, or an instance of
 it, already has what was wrapped. asyncio's own loop is among them for its lookups alone: it makes them in a
@@ -8,12 +8,14 @@ thread without a context, where it could not be told whose they are.
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from typing import Any
 
 from tracetape._wrapping import Proxy, when_imported, wrap
 from tracetape.replayer.addresses import as_text, targets
 from tracetape.replayer.asking import CONNECTION, LOOKUP, REVERSE_LOOKUP, ask, judges, note_started
+from tracetape.replayer.sockets import sending_over
 
 __all__ = ["install"]
 
@@ -32,6 +34,7 @@ def install() -> None:
     _installed = True
     when_imported("asyncio.base_events", _wrap_asyncio)
     when_imported("uvloop", _wrap_uvloop)
+    when_imported("trio._socket", _wrap_trio)
     when_imported("grpc._channel", _wrap_grpc)
     when_imported("grpc.aio._channel", _wrap_grpc)
 
@@ -51,6 +54,11 @@ def _wrap_uvloop(module: Any) -> None:
     _wrap(loop, "subprocess_shell", _starting)
 
 
+def _wrap_trio(module: Any) -> None:
+    """It has taken `send` of the interpreter's sockets for itself before that was wrapped."""
+    _wrap(getattr(module, "_SocketType", None), "send", _sending)
+
+
 def _wrap_grpc(module: Any) -> None:
     """A channel connects when something is asked through it, and not when it is made: so what asks is wrapped.
     Both modules name their classes alike."""
@@ -63,11 +71,18 @@ def _wrap_grpc(module: Any) -> None:
         _wrap(module.Channel, method, _asking_state)
 
 
-def _wrap(owner: type, name: str, wrapper: Callable[[Method, Any, Arguments, Named], Any]) -> None:
+def _wrap(owner: Any, name: str, wrapper: Callable[[Method, Any, Arguments, Named], Any]) -> None:
     """Whatever of these a version of the library has."""
     method = getattr(owner, name, None)
     if method is not None:
         setattr(owner, name, wrap(method, wrapper))
+
+
+def _sending(method: Method, connection: Any, args: Arguments, kwargs: Named) -> Any:
+    plain = getattr(connection, "_sock", None)
+    if judges and isinstance(plain, socket.socket) and plain.family in (socket.AF_INET, socket.AF_INET6):
+        sending_over(plain)
+    return method(*args, **kwargs)
 
 
 def _looking_up(method: Method, loop: Any, args: Arguments, kwargs: Named) -> Any:

@@ -6,17 +6,26 @@ What it decides is here; what tells it of a connection is in `sockets` (the inte
 
 from __future__ import annotations
 
+import socket
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tracetape import _sessions
 from tracetape.config import proxies
 from tracetape.errors import UsageError
-from tracetape.model.report import Report
+from tracetape.model.report import Report, Step
 from tracetape.replayer import asking, clients, messages, sockets
-from tracetape.replayer.addresses import Allowed, checked_hosts, is_address, is_loopback, resolved
+from tracetape.replayer.addresses import (
+    Allowed,
+    checked_hosts,
+    is_address,
+    is_loopback,
+    own_names,
+    resolved,
+    split,
+)
 from tracetape.replayer.asking import CONNECTION, LOOKUP, REVERSE_LOOKUP, SENDING
 from tracetape.replayer.player import Player
 
@@ -59,32 +68,42 @@ class Guard:
                   "allow" refuses nothing.
     allow_hosts:  `host` or `host:port`, resolved when the guard is entered; OTLP endpoints come on top.
 
-    Inside a live boundary all is allowed. In the run's context a refusal is a halt; in any other thread it is a
-    ConnectionRefusedError. Both are in the report. A proxy that the environment names is outside, wherever it
-    listens.
+    Inside a live boundary all is allowed; what it leaves running is listed. In the run's context a refusal is a
+    halt; in any other thread it is a ConnectionRefusedError. Both are in the report. A proxy that the environment
+    names is outside, wherever it listens.
 
     Raises UsageError for another `network`.
     """
 
     def __init__(
-        self, session: Any, player: Player, report: Report, network: str, allow_hosts: Iterable[str]
+        self,
+        session: Any,
+        player: Player,
+        report: Report,
+        network: str,
+        allow_hosts: Iterable[str],
+        *,
+        strict: bool = False,
     ) -> None:
         if network not in NETWORKS:
             raise UsageError(f"network={network!r} is not one of " + ", ".join(repr(one) for one in NETWORKS))
         self.session = session
-        self._player, self._report, self._network = player, report, network
+        self._player, self._report, self._network, self._strict = player, report, network, strict
         self._hosts = checked_hosts(allow_hosts)
         self._allowed: Allowed = frozenset()
-        self._proxies: Allowed = frozenset()
+        self._proxies: frozenset[int | None] = frozenset()
+        self._own_names: frozenset[str] = frozenset()
         self._open: set[int] = set()
 
     def enter(self) -> None:
         """Raises UsageError where connections are open that `deny-all` cannot let be."""
         self._opener = threading.current_thread()
+        self._threads = frozenset(threading.enumerate())
         if self._network != "allow":
             self._allowed = resolved(self._hosts)
-            # Of those elsewhere the name need not be known: elsewhere is outside.
-            self._proxies = resolved(one for one in proxies() if is_loopback(one.rpartition(":")[0] or one))
+            # Those elsewhere are outside as it is.
+            self._proxies = frozenset(port for host, port in map(split, proxies()) if is_loopback(host))
+            self._own_names = own_names()
             self._note_open("")
             if self._network == "deny-all" and self._report.open_connections:
                 raise UsageError(
@@ -109,21 +128,21 @@ class Guard:
         if self._network != "allow":
             self._note_open(f" (left open by {name})")
 
-    def check(self, what: str, host: str, port: int | None) -> None:
-        """Let an address through, or refuse it.
-
-        Sending over what is open already is refused in the run's context alone: in other threads it is a
-        debugger's connection, or the answer of a server.
-        """
+    def check(self, what: str, host: str, port: int | None, over: socket.socket | None) -> None:
+        """Let an address through, or refuse it. `over`: the connection that is open already."""
         if self._network == "allow" or self._inside_live():
             return
         is_mine = self._is_mine()
-        if what == SENDING and not is_mine:
-            return
+        if over is not None and not is_mine and threading.current_thread() in self._threads:
+            return  # a debugger's, an exporter's: it was there before
         why = self._refusal(what, host, port)
-        if not why:
+        if not why or (over is not None and sockets.was_accepted(over)):
             return
         address = f"{host}:{port}" if port is not None else host
+        left_by = self._left_running()
+        if left_by is not None and not self._strict:
+            self._note(f"{address} was reached by what {left_by.name} left running")
+            return
         self._report.network_attempts.append(address if what in (CONNECTION, SENDING) else f"{address} (its name)")
         if is_mine:
             self._player.halt("refused", address, messages.refused(_SAID[what], address, why))
@@ -146,9 +165,20 @@ class Guard:
         if self._player.halted is not None:
             return False
         frame = _sessions.current_frame()
-        if frame.replay is self.session:
-            return frame.step is not None
-        return frame.replay is None and self._player.live_now > 0
+        if frame.replay is None:
+            return bool(self._player.running)
+        return frame.replay is self.session and any(step in self._player.running for step in _up(frame.step))
+
+    def _left_running(self) -> Step | None:
+        """The live call that has started what runs here and has ended: a client's own task or thread."""
+        frame = _sessions.current_frame()
+        if self._player.halted is not None or frame.replay is not self.session:
+            return None
+        return frame.step
+
+    def _note(self, text: str) -> None:
+        if text not in self._report.notes:
+            self._report.notes.append(text)
 
     def _refusal(self, what: str, host: str, port: int | None) -> str:
         """Why this address is refused; "" where it is let through."""
@@ -157,15 +187,15 @@ class Guard:
         if what == LOOKUP and (is_address(host) or any(host == name for name, _ in self._allowed)):
             return ""  # whether it may be reached, and on which port, is asked at the connection
         if what in (LOOKUP, REVERSE_LOOKUP):
-            return "" if is_loopback(host) else messages.OUTSIDE
-        if (host, port) in self._proxies:
-            return messages.PROXY
+            return "" if is_loopback(host) or host.lower() in self._own_names else messages.OUTSIDE
         if not is_loopback(host):
             return messages.OUTSIDE
+        if port in self._proxies:
+            return messages.PROXY
         if self._network == "deny-all":
             return messages.DENY_ALL
         note = f"{host}:{port}" if port is not None else host
-        if note not in self._report.loopback:
+        if what == CONNECTION and note not in self._report.loopback:
             self._report.loopback.append(note)
         return ""
 
@@ -177,3 +207,9 @@ class Guard:
             if number not in self._open and not known:
                 self._report.open_connections.append(f"{host}:{port}{how}")
         self._open = set(now)
+
+
+def _up(step: Step | None) -> Iterator[Step]:
+    while step is not None:
+        yield step
+        step = step.parent

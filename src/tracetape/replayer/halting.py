@@ -31,17 +31,28 @@ class EndOfRecording(BaseException):
 def hide_in_threads() -> Callable[[], None]:
     """From now on what unwinds a thread is not shown as an error that nobody handled: the report has it.
 
-    Returns what undoes that.
+    Returns what undoes that. Replays may overlap, and end in any order: the last one puts the hook back.
     """
-    before = threading.excepthook
-
-    def hook(told: threading.ExceptHookArgs) -> None:
-        if not isinstance(told.exc_value, (Halt, EndOfRecording)):
-            before(told)
+    _hiding.append(None)
+    if len(_hiding) == 1:
+        before = threading.excepthook
+        _before.append(before)
+        threading.excepthook = _hook
 
     def undo() -> None:
-        if threading.excepthook is hook:
-            threading.excepthook = before
+        _hiding.pop()
+        if not _hiding:
+            before = _before.pop()
+            if threading.excepthook is _hook:
+                threading.excepthook = before
 
-    threading.excepthook = hook
     return undo
+
+
+def _hook(told: threading.ExceptHookArgs) -> None:
+    if not isinstance(told.exc_value, (Halt, EndOfRecording)):
+        _before[-1](told)
+
+
+_hiding: list[None] = []
+_before: list[Callable[[threading.ExceptHookArgs], Any]] = []

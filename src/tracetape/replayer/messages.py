@@ -25,6 +25,7 @@ __all__ = [
     "in_another_process",
     "inside_live",
     "internal",
+    "key_is_opaque",
     "listed",
     "missing",
     "not_cancelled",
@@ -166,6 +167,13 @@ def function_failed(name: str, which: str, error: BaseException) -> str:
         f"{name}: {which} of its boundary raised {type(error).__name__}: {error}",
         "without it the call cannot be compared with the recording; it gets the arguments by name, and key= gets "
         "those that were recorded too",
+    )
+
+
+def key_is_opaque(name: str) -> str:
+    return _lines(
+        f"{name}: key= of its boundary gave a value that cannot be stored, and hence not be compared",
+        "let it give what identifies the call: a str, a number, a tuple of such",
     )
 
 

@@ -14,7 +14,7 @@ import orjson
 from tracetape._crossing import BARE
 from tracetape._sessions import Frame, FrameScope, ReplaySession, current_frame, is_ambiguous
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import canonical, match_key
+from tracetape.codec.canonical import canonical, has_opaque, match_key
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.reader import Reader
 from tracetape.errors import SourceError, ValueNotRebuilt
@@ -65,7 +65,7 @@ class Player:
         self._lock = threading.RLock()  # a signal handler may call a boundary in the middle of this
         self._opener = threading.current_thread()
         self._cut = ""
-        self.live_now = 0
+        self.running: set[Step] = set()  # of which a step of the function runs now
         # Set by the tape: what is told when the replay has been ended, and of each call that ran live; and, in a
         # forked child, what makes the halt of a call there.
         self.on_unwinding: Callable[[], None] = _nothing
@@ -117,17 +117,15 @@ class Player:
 
     def _run(self, call: Call, step: Step) -> Flow:
         frame = replace(current_frame(), replay=self._session, step=step)
-        call.scopes = (*call.scopes, FrameScope(frame))
+        call.scopes = (*call.scopes, _LiveScope(frame, self.running, step))
         items: list[Any] = []
         call.watchers = (*call.watchers, items.append)
         call.gate = self._raise_again
-        self.live_now += 1
         try:
             outcome = yield from BARE.cross(call)
         finally:
-            self.live_now -= 1
             self._cut = f"{step.name} ran live"
-            if not self.live_now:  # else what is open may be another's that still runs
+            if not self.running:  # else what is open may be another's that still runs
                 self.after_live(step.name)
         self._raise_again()  # the program caught it inside this call
         with self._closed(step.name):
@@ -239,7 +237,10 @@ class Player:
                     if self.ledger.table is table:  # else another boundary's first call was faster
                         self.ledger.table = keyed
                         self._keyed.add(spec.name)
-            return self._options.ignore.prune(canonical({"key": to_tree(key(**inputs))}))
+            given = to_tree(key(**inputs))
+        if has_opaque(given):
+            self.halt("unusable", spec.name, messages.key_is_opaque(spec.name))
+        return self._options.ignore.prune(canonical({"key": given}))
 
     def _step(self, call: Call, given: Any, match: Match, inside: Step | None) -> Step:
         return Step(
@@ -301,6 +302,25 @@ class Player:
 
     def _reader(self, missing: Callable[[str, str], NoReturn] | None = None) -> Reader:
         return Reader(self._options.types, missing)
+
+
+class _LiveScope(FrameScope):
+    """What makes the frame of a live call current, and the step known as running: while its code runs, not while
+    a stream of it waits for its consumer."""
+
+    __slots__ = ("_running", "_step")
+
+    def __init__(self, frame: Frame, running: set[Step], step: Step) -> None:
+        super().__init__(frame)
+        self._running, self._step = running, step
+
+    def attach(self) -> None:
+        self._running.add(self._step)
+        super().attach()
+
+    def detach(self, before: Frame) -> None:
+        self._running.discard(self._step)
+        super().detach(before)
 
 
 def _nothing() -> None:

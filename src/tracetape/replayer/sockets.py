@@ -19,7 +19,7 @@ from tracetape._wrapping import wrap
 from tracetape.replayer.addresses import as_text
 from tracetape.replayer.asking import CONNECTION, LOOKUP, REVERSE_LOOKUP, SENDING, ask, judges, note_started
 
-__all__ = ["connected", "install"]
+__all__ = ["connected", "install", "sending_over", "was_accepted"]
 
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 # Each event with the position of the address among its arguments.
@@ -44,6 +44,7 @@ def install() -> None:
     for owner, name in (
         (socket.socket, "send"),
         (socket.socket, "sendall"),
+        (socket.socket, "sendfile"),
         (ssl.SSLSocket, "send"),
         (ssl.SSLSocket, "write"),
     ):
@@ -60,7 +61,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         if connecting.family not in _FAMILIES:
             return
         if address is None:
-            _ask_to_send(connecting)
+            sending_over(connecting)
         elif isinstance(address, tuple) and len(address) >= 2:
             _ask_to_connect(connecting, address)
     elif event in _LOOKUPS and arguments:
@@ -84,15 +85,16 @@ def _ask_to_connect(connecting: socket.socket, address: tuple[Any, ...]) -> None
 
 
 def _sending(send: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if judges and instance.family in _FAMILIES:
-        _ask_to_send(instance)
+    if judges and getattr(instance, "family", None) in _FAMILIES:
+        sending_over(instance)
     return send(*args, **kwargs)
 
 
-def _ask_to_send(connection: socket.socket) -> None:
+def sending_over(connection: socket.socket) -> None:
+    """Something is to be sent over a connection that is open."""
     peer = _peer(connection)
     if peer is not None:
-        ask(SENDING, as_text(peer[0]), peer[1])
+        ask(SENDING, as_text(peer[0]), peer[1], connection)
 
 
 def _peer(connection: socket.socket) -> tuple[Any, ...] | None:
@@ -111,24 +113,42 @@ def connected() -> dict[int, tuple[str, int]]:
     """
     found: dict[int, tuple[str, int]] = {}
     ports: dict[int, int] = {}
-    serving: set[int] = set()
     for number, one in _open_sockets():
         with one:
-            if one.family not in _FAMILIES:
-                continue
             peer = _peer(one)
-            try:
-                ports[number] = one.getsockname()[1]
-                if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                    serving.add(ports[number])
-            except OSError:  # a kind of socket that does not know
-                ports.setdefault(number, 0)
-        if peer is not None:
-            found[number] = (as_text(peer[0]), peer[1])
+            if peer is not None:
+                found[number], ports[number] = (as_text(peer[0]), peer[1]), _port(one)
+    serving = _serving() if found else set()
     return {number: peer for number, peer in found.items() if ports[number] not in serving}
 
 
+def was_accepted(connection: socket.socket) -> bool:
+    """Whether it was made by the other side, to a port that this process serves."""
+    return _port(connection) in _serving()
+
+
+def _serving() -> set[int]:
+    """The ports that this process listens on."""
+    ports = set()
+    for _, one in _open_sockets():
+        with one:
+            try:
+                if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    ports.add(_port(one))
+            except OSError:
+                continue  # a kind of socket that does not listen
+    return ports
+
+
+def _port(one: socket.socket) -> int:
+    try:
+        return int(one.getsockname()[1])
+    except (OSError, IndexError):
+        return 0
+
+
 def _open_sockets() -> Iterator[tuple[int, socket.socket]]:
+    """Each with its number, as a copy to be closed."""
     try:
         descriptors = os.listdir(_DESCRIPTORS)  # noqa: PTH208 (names, of which one is gone by now)
     except OSError:
@@ -136,7 +156,12 @@ def _open_sockets() -> Iterator[tuple[int, socket.socket]]:
     for name in descriptors:
         try:
             status = os.fstat(int(name))
-            if stat.S_ISSOCK(status.st_mode):
-                yield status.st_ino, socket.socket(fileno=os.dup(int(name)))
+            if not stat.S_ISSOCK(status.st_mode):
+                continue
+            one = socket.socket(fileno=os.dup(int(name)))
         except (OSError, ValueError):
             continue
+        if one.family in _FAMILIES:
+            yield status.st_ino, one
+        else:
+            one.close()

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,7 +20,7 @@ from tracetape.model.call import Mode
 from tracetape.model.names import nearest
 from tracetape.model.recording import Recording
 from tracetape.model.report import Report, Step
-from tracetape.replayer import asking
+from tracetape.replayer import asking, pools
 from tracetape.replayer.elsewhere import halt_here
 from tracetape.replayer.guard import Guard
 from tracetape.replayer.halting import EndOfRecording, Halt, hide_in_threads
@@ -69,7 +69,7 @@ class Tape:
         self._options = options
         self._sources = sources
         self._player = Player(self, recording, options, self.report)
-        self._guard = Guard(self, self._player, self.report, network, allow_hosts)
+        self._guard = Guard(self, self._player, self.report, network, allow_hosts, strict=options.strict)
         self._watch = Watch(self._player.hear, asking.note_started)
         self._player.on_unwinding = self._watch.wake_soon
         self._player.after_live = self._guard.after_live
@@ -113,7 +113,8 @@ class Tape:
     def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run the program: its result, or `tracetape.ENDED` where it left the recording after the cut.
 
-        For a coroutine function: a coroutine of that. What follows in the test still runs, while in a bare
+        For a coroutine function: a coroutine of that; for a generator function of either kind: a generator,
+        which ends where the program left the recording. What follows in the test still runs, while in a bare
         block an end of the recording leaves the block.
         """
         if not self.is_open:
@@ -122,30 +123,49 @@ class Tape:
                 "    with tracetape.replay(…) as tape:\n"
                 "        result = tape.run(agent, …)"
             )
-        self.runs_program = True
-        try:
+        result: Any = None
+        with self._running():
             result = function(*args, **kwargs)
-        except BaseException as error:
-            if self._is_the_end(error):
-                return self._hand_ended()
-            raise
-        finally:
-            self.runs_program = False
         if inspect.iscoroutine(result):
             return self._run_async(result)
+        if inspect.isgenerator(result):
+            return self._run_items(result)
+        if inspect.isasyncgen(result):
+            return self._run_items_async(result)
         return self._ran(result)
 
     async def _run_async(self, awaitable: Awaitable[Any]) -> Any:
+        result: Any = None
+        with self._running():
+            result = await awaitable
+        return self._ran(result)
+
+    def _run_items(self, items: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        result: Any = None
+        with self._running():
+            result = yield from items
+        return self._ran(result)
+
+    async def _run_items_async(self, items: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+        with self._running():
+            async with contextlib.aclosing(items):
+                async for item in items:
+                    yield item
+        self._ran(None)
+
+    @contextlib.contextmanager
+    def _running(self) -> Iterator[None]:
         self.runs_program = True
         try:
-            result = await awaitable
-        except BaseException as error:
-            if self._is_the_end(error):
-                return self._hand_ended()
+            yield
+        except GeneratorExit:
             raise
+        except BaseException as error:
+            if not self._is_the_end(error):
+                raise
+            self._hand_ended()
         finally:
             self.runs_program = False
-        return self._ran(result)
 
     def _ran(self, result: Any) -> Any:
         """A program may have swallowed what unwound it, or have been unwound in another thread."""
@@ -182,6 +202,7 @@ class Tape:
         self._process = os.getpid()
         self._watch.open()
         self._show_in_threads = hide_in_threads()
+        pools.install()
         _tapes.add(self)
         _sessions.open_replay(self)
         try:

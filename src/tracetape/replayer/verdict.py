@@ -55,7 +55,8 @@ def tell_what_is_listed(report: Report, plan: ReplayPlan) -> None:
         listed = []
         if step.moved:
             listed.append("it was served from another place in the recording")
-        if step.changes and step.mode in ("stub", "patched"):
+        is_served = step.mode in ("stub", "patched")
+        if step.changes and (is_served or (step.mode == "live" and not step.after_cut)):
             listed.append(f"its inputs differ from the recorded ones at {step.changes[0]}")
         listed += step.notes
         for text in listed:

@@ -130,3 +130,26 @@ def test_elements_of_sets_have_the_places_of_their_ids() -> None:
     """They are sorted by their text, which the ids come first in."""
     assert told(of_set((A1, 7), (A2, 5), (A3, 6)), of_set((B1, 5), (B2, 6), (B3, 7))) == []
     assert told(of_set((A1, 7), (A2, 5)), of_set((B1, 5), (B2, 8))) == ["$[*][1]: recorded 7, now 8"]
+
+
+def test_an_id_that_the_replay_has_under_its_recorded_name_is_no_other_s() -> None:
+    """It came out of what was served, or went into an equal call: the program did not make it."""
+    renaming = Renaming()
+    renaming.see(lambda: {"orders": [A1, A2]})
+    assert renaming.unexplained({"cancel": A1}, {"cancel": A2}) != ()
+    assert renaming.unexplained({"cancel": A1}, {"cancel": B1}) != ()
+    assert renaming.unexplained({"cancel": A3}, {"cancel": B3}) == ()
+
+
+def test_what_was_renamed_before_keeps_its_name() -> None:
+    """A served answer repeats the recorded id of a request that the program has made anew."""
+    renaming = Renaming()
+    renaming.accept([A1], [B1])
+    renaming.see(lambda: {"echo": A1})
+    assert renaming.unexplained({"retry": A1}, {"retry": B1}) == ()
+    assert renaming.as_recorded({"retry": B1}) == {"retry": A1}
+
+
+def test_a_long_alignment_is_looked_through_once() -> None:
+    """Each word of a run of words could begin an id: with a pattern that gives back, this takes minutes."""
+    assert not has_ids("ACGT-AC--GT-" * 100_000)

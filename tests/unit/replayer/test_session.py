@@ -895,3 +895,94 @@ class TestServing:
             thread.join()
             program()
         assert "belongs to none of the replays that are open" in str(caught[0])
+
+    def test_of_calls_beyond_those_that_a_report_looks_at_each_gets_its_own(self, tmp_path: Path) -> None:
+        def many(order: Callable[[list[int]], Any]) -> None:
+            for number in order(list(range(1_200))):
+                act(f"{number} for call_{uuid.uuid4().hex}")
+
+        path = record(tmp_path / "run.jsonl", lambda: many(iter))
+        with tracetape.replay(path) as tape:
+            many(reversed)
+        assert (tape.report.verdict, tape.report.renamed_ids) == ("same", 1_200)
+
+    def test_ids_that_were_served_are_not_swapped_in_a_later_call(self, tmp_path: Path) -> None:
+        @tracetape.boundary("accounts", kind="tool")
+        def accounts() -> list[str]:
+            return ["acct_1A2B3C4D5", "acct_9Z8Y7X6W5"]
+
+        @tracetape.boundary("transfer", kind="tool")
+        def transfer(source: str, target: str) -> str:
+            return f"{source} to {target}"
+
+        path = record(tmp_path / "run.jsonl", lambda: transfer(*accounts()))
+        with pytest.raises(DivergenceError, match=r"transfer@1 was called with other inputs"):
+            with tracetape.replay(path):
+                transfer(*reversed(accounts()))
+
+    def test_run_takes_generators_of_both_kinds(self, recorded: Path) -> None:
+        def program() -> Any:
+            yield plan("g")
+            yield act("s")
+            yield plan("more")
+            yield "never"
+
+        async def program_later() -> Any:
+            for item in program():
+                yield item
+
+        async def all_of(items: Any) -> list[Any]:
+            return [item async for item in items]
+
+        with tracetape.replay(recorded, live=["act"]) as tape:
+            assert list(tape.run(program)) == ["plan for g", "did s"]
+        assert tape.report.ended
+        with tracetape.replay(recorded, live=["act"]) as tape:
+            assert asyncio.run(all_of(tape.run(program_later))) == ["plan for g", "did s"]
+        with pytest.raises(DivergenceError), tracetape.replay(recorded) as tape:
+            list(tape.run(program))
+
+    def test_a_key_that_cannot_be_compared_halts(self, tmp_path: Path) -> None:
+        @tracetape.boundary("keyed", key=lambda item: object())
+        def keyed(item: int) -> int:
+            return item
+
+        path = record(tmp_path / "run.jsonl", lambda: keyed(1))
+        with pytest.raises(DivergenceError) as caught, tracetape.replay(path):
+            keyed(1)
+        assert (
+            "DIVERGED: keyed: key= of its boundary gave a value that cannot be stored, and hence not be compared\n"
+            "  let it give what identifies the call: a str, a number, a tuple of such"
+        ) in str(caught.value)
+
+    def test_first_calls_of_keyed_boundaries_in_threads_lose_no_key(self, tmp_path: Path) -> None:
+        start = threading.Barrier(8)
+
+        def made(number: int) -> Any:
+            @tracetape.boundary(f"keyed_{number}", key=lambda item, at: item)
+            def keyed(item: int, at: float) -> int:
+                return item
+
+            return keyed
+
+        boundaries = [made(number) for number in range(8)]
+
+        def all_at_once(at: float) -> None:
+            def call(boundary: Any) -> None:
+                start.wait()
+                for item in range(20):
+                    boundary(item, at)
+
+            with ThreadPoolExecutor(8) as pool:
+                for job in [pool.submit(tracetape.propagate(call), one) for one in boundaries]:
+                    job.result()
+
+        path = record(tmp_path / "run.jsonl", lambda: all_at_once(1.0))
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-5)
+        try:
+            for _ in range(5):
+                with tracetape.replay(path):
+                    all_at_once(2.0)
+        finally:
+            sys.setswitchinterval(before)
