@@ -857,3 +857,68 @@ async def twenty_requests(transport: Any) -> None:
     assert [(answer.status_code, answer.json()) for answer in answers] == [
         (200, [request] * 3) for request in range(20)
     ]
+
+
+# -- identical calls of unlike tasks
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_of_identical_calls_each_task_gets_the_answer_that_it_got(tmp_path: Path, strict: bool) -> None:
+    """What is served is there at once: on replay the tasks come to the same call in another order."""
+    ratings = itertools.count(1)
+
+    @tracetape.boundary("look_up", kind="retrieval")
+    async def look_up(name: str, ticks: int) -> str:
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        return f"about {name}"
+
+    @tracetape.boundary("rate", kind="llm")
+    async def rate(scale: str) -> int:
+        return next(ratings)
+
+    async def program() -> list[list[int]]:
+        async def one(number: int) -> list[int]:
+            await look_up(f"item {number}", 10 * (6 - number))
+            first = await rate("1 to 6")
+            await look_up(f"more of {number}", 10 * number)
+            return [first, await rate("1 to 6")]
+
+        return await asyncio.gather(*map(one, range(6)))
+
+    with tracetape.record(tmp_path / "run.jsonl"):
+        recorded = asyncio.run(program())
+    assert [first for first, _ in recorded] == [6, 5, 4, 3, 2, 1], "the last one came first"
+    with tracetape.replay(tmp_path / "run.jsonl", strict=strict) as tape:
+        assert asyncio.run(program()) == recorded
+    assert tape.report.verdict == "same"
+
+
+def test_what_is_called_inside_a_call_does_not_count_as_the_call_before(tmp_path: Path) -> None:
+    """It is not called when that one is served."""
+    drawn = itertools.count(1)
+
+    @tracetape.boundary("draw", kind="tool")
+    async def draw() -> int:
+        return next(drawn)
+
+    @tracetape.boundary("think", kind="agent")
+    async def think(name: str, ticks: int) -> None:
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        await draw()
+
+    async def program() -> list[int]:
+        async def one(number: int) -> int:
+            await think(f"{number}", 10 * (4 - number))
+            await asyncio.sleep(0)
+            return await draw()
+
+        return await asyncio.gather(*map(one, range(4)))
+
+    with tracetape.record(tmp_path / "run.jsonl"):
+        recorded = asyncio.run(program())
+    for live in ([], ["think"]):
+        drawn = itertools.count(100)
+        with tracetape.replay(tmp_path / "run.jsonl", live=live):
+            assert asyncio.run(program()) == recorded

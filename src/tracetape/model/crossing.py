@@ -50,6 +50,7 @@ class Crossing:
     input, output:   payloads; None where nothing was recorded.
     detached:        it was made in a thread without a context, so that its caller is not known.
     seq, process_id: start order within one process; None in foreign traces.
+    seq_before:      the seq of the call before it in the same task or thread, None where there was none.
     started:         nanoseconds since the epoch. duration: nanoseconds, None while unfinished.
     span_ids:        the spans it was read from (16 hex digits each), the main one first.
     grade:           `exact`, `rebuilt` or `unusable`; the gaps say why.
@@ -71,6 +72,7 @@ class Crossing:
     error_message: str = ""
     seq: int | None = None
     process_id: str | None = None
+    seq_before: int | None = None
     detached: bool = False
     started: int = 0
     duration: int | None = None

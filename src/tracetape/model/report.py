@@ -25,7 +25,7 @@ class Difference:
         return f"{self.path}: recorded {self.recorded or '(absent)'}, now {self.replayed or '(absent)'}"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Step:
     """One call of the replay.
 

@@ -6,6 +6,7 @@ import itertools
 import os
 import time
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +29,8 @@ from tracetape.semconv import genai, names, write
 __all__ = ["Recorder"]
 
 _seq = itertools.count(1)
+# Of the last call in this task or thread: tasks that make the same call are told apart by what they did before.
+_last: ContextVar[int | None] = ContextVar("tracetape_last_seq", default=None)
 _process_id = os.urandom(8).hex()
 
 # Exceptions by which a program or framework steers: they are no failures of the call.
@@ -105,6 +108,8 @@ class Recorder:
             return  # a forked child leaves the call too: it is the parent's to end
         for run in self._runs:
             run.ended(opened.crossing.seq or 0)
+        if not isinstance(outcome, Streamed):
+            _last.set(opened.crossing.seq)  # not what was called inside it
         if guard("an outcome", unnoticed, self._close, opened, call, outcome) is None:
             self._count_lost()
             guard("a span", opened.span.span.end)
@@ -124,9 +129,11 @@ class Recorder:
             input=stored,
             seq=next(_seq),
             process_id=_process_id,
+            seq_before=_last.get(),
             detached=within is not None and not self._runs[-1].joined,
             started=time.time_ns(),
         )
+        _last.set(crossing.seq)
         attributes = write.identity(crossing, spec.code, arguments, self._settings.build_id or host.revision())
         span = host.start_span(write.span_name(crossing), attributes, crossing.started, within)
         if span.unseen_parent:

@@ -26,6 +26,7 @@ class Asked:
     under:  the matched crossing of the nearest live call around it, or None at the top.
     loose:  that call ran live or is unrecorded, so that its inside may have changed: the search goes on
             anywhere.
+    before: the recorded crossing of the call before it in the same task or thread.
     """
 
     boundary: str
@@ -33,6 +34,7 @@ class Asked:
     key: bytes
     under: Crossing | None
     loose: bool
+    before: Crossing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def find(
     unused one there has changed; else an equal one elsewhere has moved.
     """
     boundary, key = asked.boundary, asked.key
-    equal = next(unused(table.equal_under(boundary, asked.under, key)), None)
+    equal = _next(unused(table.equal_under(boundary, asked.under, key)), asked.before)
     if equal is not None:
         return Match("equal", equal)
     renamed = renaming if renaming is not None and has_ids(asked.tree) else None
@@ -88,7 +90,7 @@ def find(
         )
         if here is not None:
             return here
-    elsewhere = next(unused(table.equal_anywhere(boundary, key)), None)
+    elsewhere = _next(unused(table.equal_anywhere(boundary, key)), asked.before)
     if elsewhere is not None:
         return Match("equal" if asked.loose else "moved", elsewhere)
     every = table.named(boundary)
@@ -102,6 +104,19 @@ def find(
     return _NOTHING_LIKE_IT if like is None else Match("unrecorded", None, like.changes, like.stub)
 
 
+def _next(stubs: Iterator[Stub], before: Crossing | None) -> Stub | None:
+    """Of equal ones that which followed the same call in its own task or thread, else the first."""
+    first = next(stubs, None)
+    if first is None or before is None or first.crossing.seq_before is None or _follows(first, before):
+        return first
+    return next((stub for stub in islice(stubs, _READ) if _follows(stub, before)), first)
+
+
+def _follows(stub: Stub, before: Crossing) -> bool:
+    one = stub.crossing
+    return one.seq_before == before.seq and one.process_id == before.process_id
+
+
 def _renamed(
     table: StubTable, stubs: Sequence[Stub], asked: Asked, unused: Unused, renaming: Renaming | None
 ) -> Match | None:
@@ -110,7 +125,7 @@ def _renamed(
         return None
     key = match_key(renaming.as_recorded(asked.tree))
     if key != asked.key:
-        known = next(unused(table.equal_under(asked.boundary, asked.under, key)), None)
+        known = _next(unused(table.equal_under(asked.boundary, asked.under, key)), asked.before)
         if known is not None:
             return Match("equal", known, renamed=True)
     for stub in unused(table.alike(stubs, masked(asked.tree))):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -19,6 +21,7 @@ from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.reader import Reader
 from tracetape.errors import SourceError, ValueNotRebuilt
 from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
+from tracetape.model.crossing import Crossing
 from tracetape.model.payload import Payload
 from tracetape.model.plan import PlanEntry, ReplayPlan
 from tracetape.model.recording import Recording
@@ -127,6 +130,8 @@ class Player:
             self._cut = f"{step.name} ran live"
             if not self.running:  # else what is open may be another's that still runs
                 self.after_live(step.name)
+        if not isinstance(outcome, Streamed):
+            _last.set(weakref.ref(step))  # not what was called inside it
         self._raise_again()  # the program caught it inside this call
         with self._closed(step.name):
             self._finish(call, step, outcome, items)
@@ -166,7 +171,7 @@ class Player:
         tree = self._tree(spec, inputs, given)
         inside = frame.step
         under = inside.recorded if inside is not None else None
-        asked = Asked(spec.name, tree, match_key(tree), under, loose=inside is not None)
+        asked = Asked(spec.name, tree, match_key(tree), under, loose=inside is not None, before=_before())
         with self._lock:
             match = self.ledger.claim(asked)
             crossing = match.stub.crossing if match.stub else None
@@ -182,6 +187,7 @@ class Player:
             step.stale, step.after_cut = decision.stale, after
             self.ledger.enter(step, match, lends=match.kind == "changed" and decision.action in ("serve", "patch"))
             self._report.steps.append(step)
+            _last.set(weakref.ref(step))
             if match.renamed and self.ledger.renaming is not None:
                 self._report.renamed_ids = self.ledger.renaming.renamed
         if decision.action == "halt":
@@ -321,6 +327,16 @@ class _LiveScope(FrameScope):
     def detach(self, before: Frame) -> None:
         self._running.discard(self._step)
         super().detach(before)
+
+
+# Of the last call in this task or thread. No strong reference: contexts outlive replays.
+_last: ContextVar[weakref.ref[Step] | None] = ContextVar("tracetape_last_step", default=None)
+
+
+def _before() -> Crossing | None:
+    last = _last.get()
+    step = last() if last is not None else None
+    return step.recorded if step is not None else None
 
 
 def _nothing() -> None:

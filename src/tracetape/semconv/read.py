@@ -70,6 +70,7 @@ def read_crossing(span: SpanRecord) -> Crossing | None:
         error_type=_text(attributes.get(names.ERROR_TYPE)),
         error_message=span.status.message,
         seq=_whole(attributes.get(names.SEQ)),
+        seq_before=_whole(attributes.get(names.SEQ_BEFORE)),
         process_id=_text(attributes.get(names.PROCESS_ID)),
         detached=attributes.get(names.DETACHED) in (True, "true"),
         started=span.start_ns,

@@ -36,6 +36,8 @@ def identity(crossing: Crossing, code: str, arguments: Mapping[str, Any], build_
     }
     if crossing.seq is not None:
         written[names.SEQ] = crossing.seq
+    if crossing.seq_before is not None:
+        written[names.SEQ_BEFORE] = crossing.seq_before
     if crossing.process_id is not None:
         written[names.PROCESS_ID] = crossing.process_id
     if crossing.detached:
