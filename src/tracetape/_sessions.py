@@ -12,24 +12,15 @@ import threading
 import weakref
 from collections.abc import Collection
 from concurrent.futures.thread import _worker as _pool_worker
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from tracetape import _processes, _starting
-from tracetape._processes import OpenRun, Word
-from tracetape.model.call import Mode
-from tracetape.model.report import Step
+from tracetape._frames import EMPTY, Frame, RecordingSession, ReplaySession, current_frame, set_frame
+from tracetape._processes import Word
 
 __all__ = [
-    "EMPTY",
-    "Frame",
-    "FrameScope",
-    "RecordingSession",
-    "ReplaySession",
     "close",
-    "current_frame",
     "has_looked",
     "idle",
     "is_ambiguous",
@@ -50,56 +41,6 @@ __all__ = [
 ]
 
 
-class RecordingSession(Protocol):
-    """One open `record`. `opener` is the thread that opened it (idents are used again)."""
-
-    @property
-    def is_open(self) -> bool: ...
-
-    @property
-    def opener(self) -> threading.Thread: ...
-
-    def count_unplaced(self) -> None: ...
-
-    def handed_on(self, *, here: bool) -> OpenRun | None:
-        """For a process that adds to it: below the crossing that is made here, or below its root."""
-
-
-class ReplaySession(Protocol):
-    """One open `replay`.
-
-    emits:         its calls are traced too.
-    runs_program:  it is running the program itself (`tape.run`, the command line), not a block of a test.
-    """
-
-    @property
-    def is_open(self) -> bool: ...
-
-    @property
-    def mode(self) -> Mode: ...
-
-    @property
-    def emits(self) -> bool: ...
-
-    @property
-    def runs_program(self) -> bool: ...
-
-    def reads_from(self, path: Path) -> bool: ...
-
-    def handed_on(self) -> Word: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What a context knows. `step` is the live call of a replay that we are inside of."""
-
-    recordings: tuple[RecordingSession, ...] = ()
-    replay: ReplaySession | None = None
-    step: Step | None = None
-
-
-EMPTY = Frame()
-_frame: ContextVar[Frame] = ContextVar("tracetape_frame", default=EMPTY)
 _marked: set[str] = set()
 _left_behind: weakref.WeakKeyDictionary[threading.Thread, ReplaySession] = weakref.WeakKeyDictionary()
 _has_left = False
@@ -112,25 +53,6 @@ _telling = threading.RLock()
 _has_looked = False  # for what that process has left
 
 
-class FrameScope:
-    """Makes a frame current while a function's own code runs."""
-
-    __slots__ = ("frame",)
-
-    def __init__(self, frame: Frame) -> None:
-        self.frame = frame
-
-    def current(self) -> Frame:
-        return _frame.get()
-
-    def attach(self) -> None:
-        _frame.set(self.frame)
-
-    def detach(self, before: Frame) -> None:
-        if _frame.get() is self.frame:
-            _frame.set(before)
-
-
 def mark(name: str) -> None:
     """Note that this process has a boundary of that name: a plan may name it, and a recorded crossing of
     it that is never asked for is missing, not merely foreign."""
@@ -139,10 +61,6 @@ def mark(name: str) -> None:
 
 def marked() -> frozenset[str]:
     return frozenset(_marked)
-
-
-def current_frame() -> Frame:
-    return _frame.get()
 
 
 def idle() -> bool:
@@ -154,7 +72,7 @@ def idle() -> bool:
         and not (_has_left and _left_behind)  # whose length is counted by Python code
         and _sealed is None
         and not _joined
-        and _frame.get().replay is None
+        and current_frame().replay is None
     )
 
 
@@ -195,7 +113,7 @@ def _open(sessions: tuple[RecordingSession, ...]) -> tuple[RecordingSession, ...
 
 def _placed() -> tuple[RecordingSession, ...] | None:
     """None where the context names none of several. What was joined is the whole process's."""
-    here = _frame.get().recordings
+    here = current_frame().recordings
     if here:
         return _open(here) if not _joined else _open((*_joined, *(one for one in here if one not in _joined)))
     opened = tuple(_open_recordings)
@@ -208,7 +126,7 @@ def replay() -> ReplaySession | None:
     """The replay that answers a call made here: the context's, else the only one open, else the first
     of several (its mode halts, since nobody can know which is meant). A context's replay that has ended
     still answers, by halting."""
-    here = _frame.get().replay
+    here = current_frame().replay
     if here is not None:
         return here
     if _open_replays:
@@ -248,7 +166,7 @@ def unseal(session: ReplaySession) -> None:
 
 def is_ambiguous() -> bool:
     """Several replays are open and the context names none."""
-    return len(_open_replays) > 1 and _frame.get().replay is None
+    return len(_open_replays) > 1 and current_frame().replay is None
 
 
 def records_nothing(path: Path) -> bool:
@@ -266,21 +184,21 @@ def opened_recordings() -> tuple[RecordingSession, ...]:
 
 def recordings_around() -> tuple[RecordingSession, ...]:
     """Those that a recording which is opened here is inside of."""
-    return (*_joined, *(one for one in _frame.get().recordings if one not in _joined))
+    return (*_joined, *(one for one in current_frame().recordings if one not in _joined))
 
 
 def open_recording(session: RecordingSession) -> None:
     _open_recordings.append(session)
-    frame = _frame.get()
-    _frame.set(replace(frame, recordings=(*frame.recordings, session)))
+    frame = current_frame()
+    set_frame(replace(frame, recordings=(*frame.recordings, session)))
     _tell()
 
 
 def open_replay(session: ReplaySession) -> None:
     _open_replays.append(session)
-    frame = _frame.get()
+    frame = current_frame()
     _outer[id(session)] = frame
-    _frame.set(replace(frame, replay=session, step=None))
+    set_frame(replace(frame, replay=session, step=None))
     _tell()
 
 
@@ -289,13 +207,13 @@ def close(session: RecordingSession | ReplaySession) -> None:
     for opened in (_open_recordings, _open_replays):
         if session in opened:
             opened.remove(session)  # type: ignore[arg-type]
-    frame = _frame.get()
+    frame = current_frame()
     if frame.replay is session:
         outer = _outer.pop(id(session), EMPTY)
         still = outer.replay is not None and outer.replay.is_open
         frame = replace(frame, replay=outer.replay if still else None, step=outer.step if still else None)
     _outer.pop(id(session), None)
-    _frame.set(replace(frame, recordings=tuple(one for one in frame.recordings if one is not session)))
+    set_frame(replace(frame, recordings=tuple(one for one in frame.recordings if one is not session)))
     _tell()
 
 

@@ -15,7 +15,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanContext, StatusCode, TraceFlags
 
 from tracetape import __version__
-from tracetape._sessions import FrameScope, current_frame
+from tracetape._frames import FrameScope, current_frame
 from tracetape.codec import encode, unnoticed
 from tracetape.config import Settings
 from tracetape.model.call import Call, Cancelled, Flow, Mode, Outcome, Raised, Returned, Streamed

@@ -6,7 +6,7 @@ import posixpath
 import socket
 from typing import Any, Protocol
 
-from tracetape import _sessions
+from tracetape._frames import current_frame
 
 __all__ = ["CONNECTION", "LOOKUP", "REVERSE_LOOKUP", "SENDING", "Judge", "ask", "judges", "note_started"]
 
@@ -47,6 +47,6 @@ def note_started(program: str) -> None:
 
 def _concerned() -> list[Judge]:
     """The guard of the replay that the context names; where it names none, every one."""
-    replay = _sessions.current_frame().replay
+    replay = current_frame().replay
     own = [judge for judge in judges if judge.session is replay] if replay is not None else []
     return own or list(judges)

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tracetape import _sessions
+from tracetape._frames import current_frame
 from tracetape.config import proxies
 from tracetape.errors import UsageError
 from tracetape.model.report import Report, Step
@@ -156,7 +156,7 @@ class Guard:
     def _is_mine(self) -> bool:
         """The replay's context. Runners of async tests make theirs before the replay is opened: what the
         opening thread does without one is meant too."""
-        replay = _sessions.current_frame().replay
+        replay = current_frame().replay
         return replay is self.session or (replay is None and threading.current_thread() is self._opener)
 
     def _inside_live(self) -> bool:
@@ -164,14 +164,14 @@ class Guard:
         halt the guard stays shut."""
         if self._player.halted is not None:
             return False
-        frame = _sessions.current_frame()
+        frame = current_frame()
         if frame.replay is None:
             return bool(self._player.running)
         return frame.replay is self.session and any(step in self._player.running for step in _up(frame.step))
 
     def _left_running(self) -> Step | None:
         """The live call that has started what runs here and has ended: a client's own task or thread."""
-        frame = _sessions.current_frame()
+        frame = current_frame()
         if self._player.halted is not None or frame.replay is not self.session:
             return None
         return frame.step

@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 import orjson
 
 from tracetape._crossing import BARE
-from tracetape._sessions import Frame, FrameScope, ReplaySession, current_frame, is_ambiguous
+from tracetape._frames import Frame, FrameScope, ReplaySession, current_frame
+from tracetape._sessions import is_ambiguous
 from tracetape.codec import to_tree
 from tracetape.codec.canonical import canonical, has_opaque, match_key
 from tracetape.codec.ignore_paths import IgnorePaths

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tracetape import _sessions
-from tracetape._sessions import FrameScope
+from tracetape._frames import FrameScope, current_frame
 from tracetape._wrapping import when_imported, wrap
 
 __all__ = ["install"]
@@ -32,7 +32,7 @@ def _wrap_pool(module: Any) -> None:
 
 
 def _submitting(submit: Callable[..., Any], pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    frame = _sessions.current_frame()
+    frame = current_frame()
     session = frame.replay or _sessions.only_replay()
     if session is None or not args:
         return submit(*args, **kwargs)
