@@ -14,7 +14,7 @@ import types
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-from tracetape.replayer.halting import EndOfRecording, Halt
+from tracetape.replayer.halting import unwinds
 
 __all__ = ["Unwound", "carried"]
 
@@ -71,15 +71,9 @@ def _carrying() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not _unwinds(error):
+        if not unwinds(error):
             raise
         carrying = Unwound(error)
     else:
         return
     raise carrying from None
-
-
-def _unwinds(error: BaseException) -> bool:
-    if isinstance(error, BaseExceptionGroup):
-        return any(map(_unwinds, error.exceptions))
-    return isinstance(error, (Halt, EndOfRecording))

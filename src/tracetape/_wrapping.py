@@ -29,8 +29,21 @@ Again = Callable[[Any], tuple[Any, ...]]
 _NOTHING: Any = None
 
 
+class _Annotations:
+    """Those of what is wrapped. Without it, whoever looks at the annotations of one of our classes would leave an
+    empty dict in it (Python 3.10 to 3.13), which then hides those of every function that is wrapped."""
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return {} if instance is None else instance.__wrapped__.__annotations__
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__wrapped__.__annotations__ = value
+
+
 class _BoundWrapped(_BoundBase):
     """A method that was looked up. Pickled as the plain one is: by its owner and its name."""
+
+    __annotations__ = _Annotations()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         owner, bound = self._self_instance, self.__wrapped__
@@ -56,6 +69,8 @@ class Wrapped(_Base):
     """A function with a wrapper around it: same name, signature and kind to `inspect`; pickled by
     name and copied as itself, as functions are."""
 
+    __annotations__ = _Annotations()
+
     __bound_function_wrapper__ = _BoundWrapped
     # Not annotated: a class's `__annotations__` would hide those of what is wrapped.
     _self_again = _NOTHING
@@ -73,6 +88,8 @@ class Wrapped(_Base):
 class Proxy(_ProxyBase):
     """Stands for another object: of its class to `isinstance`, with its attributes; a copy of it, or what is
     pickled of it, is one of the object itself. Attributes named `_self_…` are the proxy's own."""
+
+    __annotations__ = _Annotations()
 
     if hasattr(_ProxyBase, "__iter__"):
         __iter__ = _NOTHING  # not iterable, unless a subclass is

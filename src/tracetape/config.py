@@ -6,6 +6,7 @@ Unknown values warn once, naming the variable, the value, the values that are pe
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ _PROXIES = (
     "SOCKS_PROXY",
     "GRPC_PROXY",
 )
+_PORTS = {"http": 80, "https": 443, "socks": 1080, "socks4": 1080, "socks5": 1080, "socks5h": 1080}
 _OTLP_ENDPOINTS = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
@@ -76,10 +78,11 @@ def settings(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def proxies(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """`host:port` of each proxy that the environment names, in capitals or not, as clients read it."""
+    """`host:port` of each proxy that the environment names, in capitals or not: clients prefer the one or the
+    other."""
     env = os.environ if environ is None else environ
-    named = (env.get(name) or env.get(name.lower()) or "" for name in _PROXIES)
-    return tuple(dict.fromkeys(filter(None, map(_host, named))))
+    named = (env.get(spelling, "") for name in _PROXIES for spelling in (name, name.lower()))
+    return tuple(dict.fromkeys(filter(None, map(_proxy, named))))
 
 
 def session() -> str | None:
@@ -140,6 +143,15 @@ def _piece_limit(env: Mapping[str, str]) -> int:
         if said.isascii() and said.isdigit() and int(said) > 0:
             limit = min(limit, int(said))
     return limit
+
+
+def _proxy(said: str) -> str:
+    """With the port of its scheme where none is said."""
+    host = _host(said)
+    if not host or re.search(r":[0-9]+\Z", host):
+        return host
+    scheme = said.partition("://")[0].lower() if "://" in said else "http"
+    return f"{host}:{_PORTS.get(scheme, 80)}"
 
 
 def _host(endpoint: str) -> str:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from tracetape.errors import DivergenceError, RecordingEnded
     from tracetape.replayer.session import Tape
 
-_tape_key = pytest.StashKey[Any]()
+_tape_key = pytest.StashKey[Any]()  # of an item: its replay
+_open_key = pytest.StashKey[Any]()  # of the configuration: the replay from the set-up of `tape` to its teardown
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,7 +43,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         names = getattr(item, "fixturenames", None)
         if names is not None and "tape" not in names and item.get_closest_marker("tracetape"):
             # A list of its own: the variants of a parametrized test share theirs, and may be marked one by one.
-            item.fixturenames = ["tape", *names]  # type: ignore[attr-defined]
+            at = sum(_is_shared(item, name) for name in names)  # those come first
+            item.fixturenames = [*names[:at], "tape", *names[at:]]  # type: ignore[attr-defined]
+
+
+def _is_shared(item: pytest.Item, name: str) -> bool:
+    """Whether a fixture is of other tests too, and so not this one's to replay."""
+    known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    return any(one.scope != "function" for one in known.get(name, ())[-1:])
 
 
 @pytest.fixture
@@ -57,8 +65,9 @@ def tape(request: pytest.FixtureRequest) -> Iterator[Tape]:
         pytest.fail(f"tracetape: {error}", pytrace=False)
     except TypeError as error:
         pytest.fail(f"@pytest.mark.tracetape: {error}", pytrace=False)
-    request.node.stash[_tape_key] = session
+    request.node.stash[_tape_key] = request.config.stash[_open_key] = session
     yield session
+    del request.config.stash[_open_key]
     session.abandon()
     session.unseal()
 
@@ -67,7 +76,7 @@ def tape(request: pytest.FixtureRequest) -> Iterator[Tape]:
 def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, object, object]:
     """A fixture behind `tape` is replayed too. Before other plugins see its function, which they may run in a
     loop of theirs."""
-    if request.node.stash.get(_tape_key, None) is None:
+    if request.config.stash.get(_open_key, None) is None:
         return (yield)
     from tracetape._carrying import carried
 
@@ -85,14 +94,10 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
         return (yield)
     except BaseException as error:
         session = item.stash.get(_tape_key, None)
-        if session is None:
-            raise
-        session.seal()
-        session.abandon()
-        if not session.report.divergences or isinstance(error, KeyboardInterrupt):
-            raise
-        failed = pytest.fail.Exception(str(session.report), pytrace=False)
-    raise failed from None
+        if session is not None:
+            session.seal()
+            _leave(session, _held(error))
+        raise
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

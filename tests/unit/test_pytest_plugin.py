@@ -490,3 +490,69 @@ def test_a_fixture_of_the_name_that_hides_ours_fails_the_test_before_anything_is
     result.stdout.fnmatch_lines(
         ["the mark tracetape has opened no replay, and nothing was run: another fixture *"]
     )
+
+
+def test_fixtures_that_other_tests_share_are_not_replayed_for_the_test_that_forgot_the_tape(run):
+    result = run(
+        """
+        @pytest.fixture(scope="session")
+        def settings():
+            try:
+                agent.plan("the settings")
+            except AssertionError:
+                return "real"
+
+        @pytest.mark.tracetape("run.otlp.jsonl")
+        def test_replayed(settings):
+            assert settings == "real"
+            assert agent.run() == {"status": "filled"}
+
+        def test_not_replayed(settings):
+            assert settings == "real"
+        """
+    )
+    result.assert_outcomes(passed=2)
+
+
+def test_leaving_the_recording_in_a_fixture_is_told_with_its_cure(run):
+    result = run(
+        """
+        @pytest.fixture
+        def prepared(tape):
+            agent.run()
+            agent.plan("more")
+
+        @pytest.mark.tracetape("run.otlp.jsonl", live=["place_order"])
+        def test_it(tape, prepared): ...
+
+        def test_the_next_is_real():
+            with pytest.raises(AssertionError, match="a model was called"):
+                agent.plan("x")
+        """
+    )
+    result.assert_outcomes(errors=1, passed=1)
+    result.stdout.fnmatch_lines(["left the recording at plan@new@1, after place_order@1 ran live; *tape.run*"])
+    result.stdout.no_fnmatch_line("*Unwound*")
+
+
+def test_what_a_fixture_calls_at_its_end_is_told_where_that_is(run):
+    result = run(
+        """
+        @pytest.fixture
+        def closing(tape):
+            yield
+            agent.place_order("ACME", 1)
+
+        @pytest.mark.tracetape("run.otlp.jsonl")
+        def test_it(tape, closing):
+            agent.run()
+        """
+    )
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "DIVERGED: place_order was called after the test's call, while its fixtures were torn down: nothing *",
+            "  a replay is open to the end of the test's call",
+            "  to have that run for real: let the test ask for the fixture before it asks for `tape`",
+        ]
+    )

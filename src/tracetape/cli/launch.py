@@ -73,7 +73,11 @@ class Program:
             raise
         except BaseException as error:
             self.failure = error
-            failed(error)
+            try:
+                failed(error)
+            except SystemExit as left:  # the program's own hook
+                self.failure = left
+                raise
             if not isinstance(error, (Exception, SystemExit)):
                 grace = _GRACE_S  # unwound: a thread that waits for the main one would wait for ever
             raise

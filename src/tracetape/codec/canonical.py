@@ -21,6 +21,7 @@ __all__ = [
     "key_of",
     "match_key",
     "readable",
+    "shared_length",
     "text_of",
 ]
 
@@ -174,12 +175,23 @@ def _member(path: str, key: str) -> str:
 def _shown_beside(recorded: Any, replayed: Any) -> tuple[str, str]:
     """Both sides, cut where they begin to differ: the first 200 characters of two prompts are the same."""
     one, other = text_of(readable(recorded)), text_of(readable(replayed))
-    pairs = enumerate(zip(one, other, strict=False))
-    same = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    same = shared_length(one, other)
     if max(len(one), len(other)) <= _SHOWN or same < _SHOWN // 2:
         return _shown(recorded), _shown(replayed)
     start = same - _SHOWN // 4
     return _cut_from(one, start), _cut_from(other, start)
+
+
+def shared_length(one: str, other: str) -> int:
+    """How many characters two texts begin with alike. By halves, for a prompt is a long text."""
+    least, most = 0, min(len(one), len(other))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if one[least:middle] == other[least:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
 
 
 def _cut_from(text: str, start: int) -> str:

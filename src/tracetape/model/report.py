@@ -32,7 +32,7 @@ class Step:
     name:      `place_order@1`, or `place_order@new@1` for a call that the recording does not have.
     mode:      `stub`, `live`, `patched`, `halted`.
     inputs:    the arguments by name, as they came in the replay: a copy made before the call.
-    result, error:  how it ended.
+    result, error:  how it ended; `has_result` tells a result of None from none.
     recorded:  the crossing it was matched with, or None.
     changes:   where its inputs differ from the recorded ones.
     outcome_changes:  of a live one: where its outcome differs from the recorded one.
@@ -54,6 +54,7 @@ class Step:
     moved: bool = False
     after_cut: bool = False
     result: Any = None
+    has_result: bool = False
     error: BaseException | None = None
     parent: Step | None = field(default=None, repr=False)
 

@@ -30,7 +30,8 @@ __all__ = ["Recorder"]
 
 _seq = itertools.count(1)
 # Of the last call in this task or thread: tasks that make the same call are told apart by what they did before.
-_last: ContextVar[int | None] = ContextVar("tracetape_last_seq", default=None)
+# With the trace, since another run's call says nothing.
+_last: ContextVar[tuple[str, int] | None] = ContextVar("tracetape_last_call", default=None)
 _process_id = os.urandom(8).hex()
 
 # Exceptions by which a program or framework steers: they are no failures of the call.
@@ -109,7 +110,7 @@ class Recorder:
         for run in self._runs:
             run.ended(opened.crossing.seq or 0)
         if not isinstance(outcome, Streamed):
-            _last.set(opened.crossing.seq)  # not what was called inside it
+            self._note_last(opened.crossing)  # not what was called inside it
         if guard("an outcome", unnoticed, self._close, opened, call, outcome) is None:
             self._count_lost()
             guard("a span", opened.span.span.end)
@@ -129,17 +130,27 @@ class Recorder:
             input=stored,
             seq=next(_seq),
             process_id=_process_id,
-            seq_before=_last.get(),
+            seq_before=self._before(),
             detached=within is not None and not self._runs[-1].joined,
             started=time.time_ns(),
         )
-        _last.set(crossing.seq)
+        self._note_last(crossing)
         attributes = write.identity(crossing, spec.code, arguments, self._settings.build_id or host.revision())
         span = host.start_span(write.span_name(crossing), attributes, crossing.started, within)
         if span.unseen_parent:
             for run in self._runs:
                 run.note_unseen_foreign_spans()
         return _Opened(span, crossing, attributes, failed=failed)
+
+    def _before(self) -> int | None:
+        last = _last.get()
+        return last[1] if last is not None and last[0] == self._trace_id() else None
+
+    def _note_last(self, crossing: Crossing) -> None:
+        _last.set((self._trace_id(), crossing.seq or 0))
+
+    def _trace_id(self) -> str:
+        return self._runs[-1].trace_id if self._runs else ""
 
     def _mark(self, opened: _Opened) -> bool:
         """Note the call before its function runs, in case that the process dies in it."""

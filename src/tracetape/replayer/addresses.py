@@ -17,6 +17,7 @@ __all__ = [
     "is_loopback",
     "own_names",
     "resolved",
+    "shown",
     "split",
     "targets",
 ]
@@ -69,12 +70,18 @@ def checked_hosts(hosts: Iterable[str]) -> tuple[str, ...]:
     return given
 
 
+def shown(host: str, port: int | None) -> str:
+    """As people write it, and as `allow_hosts` takes it."""
+    name = f"[{host}]" if ":" in host else host
+    return name if port is None else f"{name}:{port}"
+
+
 def resolved(hosts: Iterable[str]) -> Allowed:
     """Each host as given, with the addresses that it has now: connections are made to addresses."""
     found: set[tuple[str, int | None]] = set()
     for given in hosts:
         host, port = split(given)
-        found.add((host, port))
+        found.add((host.lower().rstrip("."), port))
         try:
             entries = socket.getaddrinfo(host, port)
         except OSError:

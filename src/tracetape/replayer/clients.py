@@ -45,7 +45,7 @@ def _wrap_asyncio(module: Any) -> None:
 
 
 def _wrap_uvloop(module: Any) -> None:
-    loop = module.Loop
+    loop = getattr(module, "Loop", None)
     _wrap(loop, "getaddrinfo", _looking_up)
     _wrap(loop, "getnameinfo", _looking_up_address)
     _wrap(loop, "create_connection", _connecting)
@@ -68,7 +68,7 @@ def _wrap_grpc(module: Any) -> None:
                 if method in vars(cls):
                     _wrap(cls, method, _calling)
     for method in ("subscribe", "get_state"):
-        _wrap(module.Channel, method, _asking_state)
+        _wrap(getattr(module, "Channel", None), method, _asking_state)
 
 
 def _wrap(owner: Any, name: str, wrapper: Callable[[Method, Any, Arguments, Named], Any]) -> None:

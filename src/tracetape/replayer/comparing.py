@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tracetape.codec.canonical import match_key
 from tracetape.codec.ignore_paths import IgnorePaths
@@ -11,10 +11,11 @@ from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.model.report import Difference, Divergence
-from tracetape.replayer.matching import Asked, Match, find, unexplained
+from tracetape.replayer.ledger import Ledger
+from tracetape.replayer.matching import Asked, Match, unexplained
 from tracetape.replayer.outcomes import outcome_changes, recorded_shape, tree_of
 from tracetape.replayer.renaming import Renaming
-from tracetape.replayer.stubs import Stub, StubTable
+from tracetape.replayer.stubs import StubTable
 
 __all__ = ["compare"]
 
@@ -32,35 +33,34 @@ def compare(a: Recording, b: Recording) -> list[Divergence]:
     for one in (a, b):
         if not isinstance(one, Recording):
             raise UsageError(f"compare takes two Recordings, not {one!r}: tracetape.load(…) reads one")
-    table = StubTable.of(a, ReplayPlan(), IgnorePaths(()))
-    used: set[int] = set()
-    pairs: dict[Crossing, Crossing | None] = {}
-    found: list[Divergence] = []
     renaming = Renaming()
-
-    def unused(stubs: Sequence[Stub]) -> Iterator[Stub]:
-        return (stub for stub in stubs if stub.position not in used)
-
+    ledger = Ledger(StubTable.of(a, ReplayPlan(), IgnorePaths(())), renaming)
+    pairs: dict[Crossing, Crossing | None] = {}
+    calls = {(one.process_id, one.seq): one for one in b.crossings}
+    found: list[Divergence] = []
     for crossing in b.crossings:
-        asked = _asked(crossing, pairs)
-        match = find(table, asked, unused, renaming)
-        if match.stub is not None:
-            used.add(match.stub.position)
-            if match.renamed:
-                renaming.accept(match.stub.tree, asked.tree)
+        before = calls.get((crossing.process_id, crossing.seq_before)) if crossing.seq_before is not None else None
+        match = ledger.claim(_asked(crossing, pairs, before))
         pairs[crossing] = match.stub.crossing if match.stub else None
         found += _divergences(crossing, match, renaming)
-    for stub in unused(table.stubs):
+    for stub in ledger.unasked():
         name = stub.crossing.name
         found.append(Divergence("missing", name, f"{name} is only in the first recording"))
     return found
 
 
-def _asked(crossing: Crossing, pairs: dict[Crossing, Crossing | None]) -> Asked:
+def _asked(crossing: Crossing, pairs: dict[Crossing, Crossing | None], before: Crossing | None) -> Asked:
     tree = tree_of(crossing.input)
     parent = crossing.parent
     under = pairs.get(parent) if parent is not None else None
-    return Asked(crossing.boundary, tree, match_key(tree), under, loose=parent is not None and under is None)
+    return Asked(
+        crossing.boundary,
+        tree,
+        match_key(tree),
+        under,
+        loose=parent is not None and under is None,
+        before=pairs.get(before) if before is not None else None,
+    )
 
 
 def _divergences(crossing: Crossing, match: Match, renaming: Renaming) -> Iterator[Divergence]:

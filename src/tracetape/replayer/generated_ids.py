@@ -46,7 +46,9 @@ _KNOWN = frozenset(
 )
 _TURNS = re.compile(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])")
 _LEAST_TURNS = 4
-_LEAST_LETTERS = 16
+_LEAST_TURNS_OF_KNOWN = 3
+_HEX = re.compile("[0-9a-f]+")
+_LONG = 20
 
 
 def found_in(text: str) -> Iterator[tuple[Id, re.Match[str]]]:
@@ -61,12 +63,15 @@ def found_in(text: str) -> Iterator[tuple[Id, re.Match[str]]]:
 
 
 def _is_drawn(prefix: str, rest: str) -> bool:
-    is_known = not _KNOWN.isdisjoint(re.split("[_-]+", prefix))
     turns = len(_TURNS.findall(rest))
-    if is_known and not turns:
-        # One in sixty of 24 letters and digits has no digit. A word is of one case, and a number says something.
-        return len(rest) >= _LEAST_LETTERS and rest.isalpha() and not (rest.islower() or rest.isupper())
-    return turns >= (1 if is_known else _LEAST_TURNS)
+    if re.split("[_-]+", prefix)[-2] not in _KNOWN:
+        return turns >= _LEAST_TURNS
+    # A word is of one case, a number says something. By chance some of 24 letters and digits have hardly a digit.
+    is_mixed = not (rest.islower() or rest.isupper() or rest.isdigit())
+    turns += is_mixed
+    return (
+        turns >= _LEAST_TURNS_OF_KNOWN or bool(turns and _HEX.fullmatch(rest)) or (is_mixed and len(rest) >= _LONG)
+    )
 
 
 def ids_in(tree: Any) -> Iterator[Id]:

@@ -24,6 +24,7 @@ from tracetape.replayer.addresses import (
     is_loopback,
     own_names,
     resolved,
+    shown,
     split,
 )
 from tracetape.replayer.asking import CONNECTION, LOOKUP, REVERSE_LOOKUP, SENDING
@@ -138,12 +139,14 @@ class Guard:
         why = self._refusal(what, host, port)
         if not why or (over is not None and sockets.was_accepted(over)):
             return
-        address = f"{host}:{port}" if port is not None else host
+        address = shown(host, port)
         left_by = self._left_running()
         if left_by is not None and not self._strict:
             self._note(f"{address} was reached by what {left_by.name} left running")
             return
-        self._report.network_attempts.append(address if what in (CONNECTION, SENDING) else f"{address} (its name)")
+        attempt = address if what in (CONNECTION, SENDING) else f"{address} (its name)"
+        if attempt not in self._report.network_attempts:
+            self._report.network_attempts.append(attempt)
         if is_mine:
             self._player.halt("refused", address, messages.refused(_SAID[what], address, why))
         raise ConnectionRefusedError(f"tracetape: {_SAID[what]} {address} was refused: a replay is open")
@@ -167,7 +170,7 @@ class Guard:
         frame = current_frame()
         if frame.replay is None:
             return bool(self._player.running)
-        return frame.replay is self.session and any(step in self._player.running for step in _up(frame.step))
+        return frame.replay is self.session and any(step in self._player.going_on for step in _up(frame.step))
 
     def _left_running(self) -> Step | None:
         """The live call that has started what runs here and has ended: a client's own task or thread."""
@@ -182,19 +185,20 @@ class Guard:
 
     def _refusal(self, what: str, host: str, port: int | None) -> str:
         """Why this address is refused; "" where it is let through."""
+        host = host.lower().rstrip(".")
         if (host, None) in self._allowed or (host, port) in self._allowed:
             return ""
         if what == LOOKUP and (is_address(host) or any(host == name for name, _ in self._allowed)):
             return ""  # whether it may be reached, and on which port, is asked at the connection
         if what in (LOOKUP, REVERSE_LOOKUP):
-            return "" if is_loopback(host) or host.lower() in self._own_names else messages.OUTSIDE
+            return "" if is_loopback(host) or host in self._own_names else messages.OUTSIDE
         if not is_loopback(host):
             return messages.OUTSIDE
         if port in self._proxies:
             return messages.PROXY
         if self._network == "deny-all":
             return messages.DENY_ALL
-        note = f"{host}:{port}" if port is not None else host
+        note = shown(host, port)
         if what == CONNECTION and note not in self._report.loopback:
             self._report.loopback.append(note)
         return ""
@@ -205,7 +209,7 @@ class Guard:
         for number, (host, port) in now.items():
             known = (host, port) in self._allowed or (host, None) in self._allowed
             if number not in self._open and not known:
-                self._report.open_connections.append(f"{host}:{port}{how}")
+                self._report.open_connections.append(f"{shown(host, port)}{how}")
         self._open = set(now)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tracetape.model.report import Divergence
 
-__all__ = ["EndOfRecording", "Halt", "hide_in_threads"]
+__all__ = ["EndOfRecording", "Halt", "hide_in_threads", "unwinds"]
 
 
 class Halt(BaseException):
@@ -28,31 +28,41 @@ class EndOfRecording(BaseException):
     """After the cut the program went where the recording does not reach. No divergence."""
 
 
+def unwinds(error: BaseException) -> bool:
+    """Whether it is one of these, or a task group's parcel with one in it."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(unwinds, error.exceptions))
+    return isinstance(error, (Halt, EndOfRecording))
+
+
 def hide_in_threads() -> Callable[[], None]:
     """From now on what unwinds a thread is not shown as an error that nobody handled: the report has it.
 
-    Returns what undoes that. Replays may overlap, and end in any order: the last one puts the hook back.
+    Returns what undoes that. Replays may overlap and end in any order, and a program may have put a hook of its
+    own before ours: then ours stays where it is, and shows everything.
     """
-    _hiding.append(None)
-    if len(_hiding) == 1:
-        before = threading.excepthook
-        _before.append(before)
-        threading.excepthook = _hook
+    global _hiding
+    _hiding += 1
+    if not getattr(threading.excepthook, "_tracetape_hides", False) and _hiding == 1:
+        threading.excepthook = _hook_before(threading.excepthook)
 
     def undo() -> None:
-        _hiding.pop()
-        if not _hiding:
-            before = _before.pop()
-            if threading.excepthook is _hook:
-                threading.excepthook = before
+        global _hiding
+        _hiding -= 1
+        hook: Any = threading.excepthook
+        if not _hiding and getattr(hook, "_tracetape_hides", False):
+            threading.excepthook = hook.before
 
     return undo
 
 
-def _hook(told: threading.ExceptHookArgs) -> None:
-    if not isinstance(told.exc_value, (Halt, EndOfRecording)):
-        _before[-1](told)
+def _hook_before(before: Callable[[threading.ExceptHookArgs], Any]) -> Any:
+    def hook(told: threading.ExceptHookArgs) -> None:
+        if not _hiding or not isinstance(told.exc_value, (Halt, EndOfRecording)):
+            before(told)
+
+    hook._tracetape_hides, hook.before = True, before  # type: ignore[attr-defined]
+    return hook
 
 
-_hiding: list[None] = []
-_before: list[Callable[[threading.ExceptHookArgs], Any]] = []
+_hiding = 0

@@ -8,7 +8,7 @@ from itertools import islice
 from math import inf
 from typing import Any
 
-from tracetape.codec.canonical import differences, match_key
+from tracetape.codec.canonical import differences, match_key, shared_length
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Difference
 from tracetape.replayer.generated_ids import has_ids, masked
@@ -59,6 +59,7 @@ Unused = Callable[[Sequence[Stub]], Iterator[Stub]]
 _NOTHING_LIKE_IT = Match("unrecorded")
 LOOKED_AT = 1_000
 _READ = 250
+_READ_CHARACTERS = 4_000_000
 
 
 def find(
@@ -128,7 +129,9 @@ def _renamed(
         known = _next(unused(table.equal_under(asked.boundary, asked.under, key)), asked.before)
         if known is not None:
             return Match("equal", known, renamed=True)
-    for stub in unused(table.alike(stubs, masked(asked.tree))):
+    if renaming.knows(asked.tree):
+        return None
+    for stub in islice(unused(table.alike(stubs, masked(asked.tree))), LOOKED_AT):
         if not renaming.unexplained(stub.tree, asked.tree):
             return Match("equal", stub, renamed=True)
     return None
@@ -166,7 +169,14 @@ def _most_alike(stubs: Sequence[Stub], tree: Any) -> list[Stub]:
     if len(stubs) == 1:
         return list(stubs)
     text = masked(tree)
-    likeness = {stub: _likeness(masked(stub.tree), text) for stub in stubs[:_READ]}
+    likeness: dict[Stub, tuple[float, int]] = {}
+    read = 0
+    for stub in stubs[:_READ]:
+        other = masked(stub.tree)
+        likeness[stub] = _likeness(other, text)
+        read += len(other)
+        if read > _READ_CHARACTERS:
+            break
     most = max(likeness.values())
     return [stub for stub in likeness if likeness[stub] == most]
 
@@ -202,16 +212,10 @@ def _at_the_same_time(first: Stub, stubs: Sequence[Stub]) -> set[int]:
 
 def _likeness(one: str, other: str) -> tuple[float, int]:
     """How much of two texts is the same from the front and from the back; then from the front."""
-    front = _shared(one, other)
+    front = shared_length(one, other)
     left = min(len(one), len(other)) - front
-    back = _shared(one[::-1][:left], other[::-1][:left])
+    back = shared_length(one[::-1][:left], other[::-1][:left])
     return (front + back) / max(len(one), len(other)), front
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def unexplained(recorded: Any, now: Any, renaming: Renaming | None) -> tuple[Difference, ...]:

@@ -15,6 +15,7 @@ __all__ = [
     "OUTSIDE",
     "PROXY",
     "ambiguous",
+    "called_by_teardown",
     "changed",
     "closed",
     "diverged",
@@ -217,6 +218,14 @@ def closed(name: str, source: str) -> str:
         f"{name} was called after the replay of {source} had ended",
         "a thread, task or generator of that replay was still running",
         "wait for it inside the with block",
+    )
+
+
+def called_by_teardown(name: str) -> str:
+    return _lines(
+        f"{name} was called after the test's call, while its fixtures were torn down: nothing was run",
+        "a replay is open to the end of the test's call",
+        "to have that run for real: let the test ask for the fixture before it asks for `tape`",
     )
 
 

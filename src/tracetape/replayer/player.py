@@ -69,7 +69,8 @@ class Player:
         self._lock = threading.RLock()  # a signal handler may call a boundary in the middle of this
         self._opener = threading.current_thread()
         self._cut = ""
-        self.running: set[Step] = set()  # of which a step of the function runs now
+        self.running: set[Step] = set()  # live calls of which a step of the function runs now
+        self.going_on: set[Step] = set()  # those, and the streams that wait for their consumers
         # Set by the tape: what is told when the replay has been ended, and of each call that ran live; and, in a
         # forked child, what makes the halt of a call there.
         self.on_unwinding: Callable[[], None] = _nothing
@@ -84,15 +85,17 @@ class Player:
 
     def halt(self, kind: str, name: str, text: str, changes: tuple[Difference, ...] = ()) -> NoReturn:
         """End the replay with a divergence. Raises Halt: the first one, if there has been one."""
-        if self.halted is None:
-            divergence = Divergence(kind, name, text, changes)
-            self.halted = Halt(divergence)
-            self._report.divergences.append(divergence)
+        with self._lock:
+            is_first = self.halted is None
+            halted = self.halted = self.halted or Halt(Divergence(kind, name, text, changes))
+            if is_first:
+                self._report.divergences.append(halted.divergence)
+        if is_first:
             if threading.current_thread() is not self._opener:
                 # Nobody may ever look at what this thread raises: say it at once.
                 print(f"tracetape: {text}", file=sys.stderr, flush=True)
             self.on_unwinding()
-        raise self.halted.with_traceback(None)
+        raise halted.with_traceback(None)
 
     def hear(self, halted: Halted) -> None:
         """A process that the program has started called a boundary, and has halted: so does this one."""
@@ -125,9 +128,11 @@ class Player:
         items: list[Any] = []
         call.watchers = (*call.watchers, items.append)
         call.gate = self._raise_again
+        self.going_on.add(step)
         try:
             outcome = yield from BARE.cross(call)
         finally:
+            self.going_on.discard(step)
             self._cut = f"{step.name} ran live"
             if not self.running:  # else what is open may be another's that still runs
                 self.after_live(step.name)
@@ -159,6 +164,7 @@ class Player:
             step.result = outcome.value
         elif isinstance(outcome, Streamed):
             step.result = tuple(items)
+        step.has_result = isinstance(outcome, (Returned, Streamed))
         if step.recorded is not None:
             now = live_shape(call.spec, outcome, items)
             step.outcome_changes = outcome_changes(recorded_shape(step.recorded), now)
@@ -172,7 +178,7 @@ class Player:
         tree = self._tree(spec, inputs, given)
         inside = frame.step
         under = inside.recorded if inside is not None else None
-        asked = Asked(spec.name, tree, match_key(tree), under, loose=inside is not None, before=_before())
+        asked = Asked(spec.name, tree, match_key(tree), under, loose=inside is not None, before=self._before())
         with self._lock:
             match = self.ledger.claim(asked)
             crossing = match.stub.crossing if match.stub else None
@@ -195,7 +201,6 @@ class Player:
             step.mode = "halted"
             self._halt_on(step, match, after)
         if decision.action == "end":
-            step.mode = "halted"
             self._end(step)
         if decision.action == "run":
             step.mode = "live"
@@ -204,6 +209,13 @@ class Player:
             step.mode = "patched"
             self._cut = f"{step.name} was patched"
         return step, self._outcome(step, entry if decision.action == "patch" else None)
+
+    def _before(self) -> Crossing | None:
+        """What the last call of this task or thread was matched with, if that was in this replay."""
+        last = _last.get()
+        step = last() if last is not None else None
+        is_ours = step is not None and self.ledger.step(step.boundary, step.number) is step
+        return step.recorded if step is not None and is_ours else None
 
     def _inputs(self, spec: BoundarySpec, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         if spec.input is None:
@@ -267,11 +279,15 @@ class Player:
         self.halt(match.kind, step.name, messages.diverged(step, match, used, after), match.changes)
 
     def _end(self, step: Step) -> NoReturn:
-        if self.ended is None:
-            self._report.ended = messages.ended(step.name, self._cut, step.recorded)
-            self.ended = EndOfRecording(self._report.ended)
+        step.mode = "halted"
+        with self._lock:
+            is_first = self.ended is None
+            ended = self.ended = self.ended or EndOfRecording(messages.ended(step.name, self._cut, step.recorded))
+            if is_first:
+                self._report.ended = str(ended)
+        if is_first:
             self.on_unwinding()
-        raise self.ended.with_traceback(None)
+        raise ended.with_traceback(None)
 
     def _outcome(self, step: Step, entry: PlanEntry | None) -> Outcome:
         crossing = step.recorded
@@ -295,7 +311,8 @@ class Player:
                 self._end(step)
             else:
                 outcome = recorded_outcome(crossing, reader, exhausted)
-                self.ledger.served(crossing)
+                with self._lock:
+                    self.ledger.served(crossing)
         except (ValueNotRebuilt, SourceError) as error:
             step.mode = "halted"
             self.halt("unusable", step.name, messages.not_rebuilt(step.name, str(error)))
@@ -305,6 +322,7 @@ class Player:
             step.result = outcome.value
         elif isinstance(outcome, Streamed):
             step.result = outcome.items
+        step.has_result = isinstance(outcome, (Returned, Streamed))
         return outcome
 
     def _reader(self, missing: Callable[[str, str], NoReturn] | None = None) -> Reader:
@@ -332,12 +350,6 @@ class _LiveScope(FrameScope):
 
 # Of the last call in this task or thread. No strong reference: contexts outlive replays.
 _last: ContextVar[weakref.ref[Step] | None] = ContextVar("tracetape_last_step", default=None)
-
-
-def _before() -> Crossing | None:
-    last = _last.get()
-    step = last() if last is not None else None
-    return step.recorded if step is not None else None
 
 
 def _nothing() -> None:

@@ -20,11 +20,14 @@ class Renaming:
 
     An id that the replay has under its recorded name (in inputs that were equal, in what was served) is its own
     name: no other may be taken for it.
+
+    renamed:  how many ids have another name in this replay.
     """
 
     def __init__(self) -> None:
         self._forward: dict[Id, str] = {}
         self._backward: dict[Id, str] = {}
+        self.renamed = 0
         self._seen: list[Callable[[], Any]] = []
 
     def see(self, tree: Callable[[], Any]) -> None:
@@ -43,10 +46,10 @@ class Renaming:
         self._settle()
         return map_ids(now, lambda one: self._backward.get(one, one[1]))
 
-    @property
-    def renamed(self) -> int:
-        """How many ids have another name in this replay."""
-        return sum(recorded != now for (_, recorded), now in self._forward.items())
+    def knows(self, now: Any) -> bool:
+        """Whether all ids of the tree are known: then it is one recorded call's, or nobody's."""
+        self._settle()
+        return all(one in self._backward for one in ids_in(now))
 
     def unexplained(self, recorded: Any, now: Any) -> tuple[Difference, ...]:
         """Where two canonical trees differ, but for what the renaming explains; extended where it says nothing.
@@ -71,6 +74,7 @@ class Renaming:
         self._settle()
         trial = _Trial(self._forward, self._backward)
         trial.align(recorded, now)
+        self.renamed += sum(one not in self._forward and one[1] != now for one, now in trial.forward.items())
         self._forward |= trial.forward
         self._backward |= trial.backward
 

@@ -6,7 +6,6 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from tracetape.codec import to_tree
@@ -35,12 +34,12 @@ class Stub:
     position: int
     key: bytes | None
     after_cut: bool
-    compared: Callable[[Crossing], Any]
+    compared: Callable[[], Any]
 
     @property
     def tree(self) -> Any:
-        """What its inputs are compared by, read when a difference is to be shown, and not kept."""
-        return self.compared(self.crossing)
+        """What its inputs are compared by. Whole inputs are read when they are asked for, and not kept."""
+        return self.compared()
 
 
 class StubTable:
@@ -183,13 +182,15 @@ def _is_after(one: Crossing, cuts: Sequence[Crossing], first_end: dict[str, list
 def _stub(
     crossing: Crossing, position: int, after: bool, ignore: IgnorePaths, key: Callable[..., Any] | None
 ) -> Stub:
-    compared = partial(_compared, ignore, key)
-    tree = compared(crossing)
-    return Stub(crossing, position, None if tree is None else match_key(tree), after, compared)
-
-
-def _compared(ignore: IgnorePaths, key: Callable[..., Any] | None, crossing: Crossing) -> Any:
     tree = tree_of(crossing.input)
     if tree is None:
-        return None
-    return ignore.prune(tree if key is None else canonical({"key": to_tree(key(**crossing.inputs))}))
+        return Stub(crossing, position, None, after, lambda: None)
+    if key is None:
+        return Stub(crossing, position, match_key(ignore.prune(tree)), after, lambda: _inputs(crossing, ignore))
+    # Kept, for it is small: the program's function is asked once, and not while anything is locked.
+    keyed = ignore.prune(canonical({"key": to_tree(key(**crossing.inputs))}))
+    return Stub(crossing, position, match_key(keyed), after, lambda: keyed)
+
+
+def _inputs(crossing: Crossing, ignore: IgnorePaths) -> Any:
+    return ignore.prune(tree_of(crossing.input))

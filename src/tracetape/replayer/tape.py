@@ -20,10 +20,10 @@ from tracetape.model.call import Mode
 from tracetape.model.names import nearest
 from tracetape.model.recording import Recording
 from tracetape.model.report import Report, Step
-from tracetape.replayer import asking, pools
+from tracetape.replayer import asking, messages, pools
 from tracetape.replayer.elsewhere import halt_here
 from tracetape.replayer.guard import Guard
-from tracetape.replayer.halting import EndOfRecording, Halt, hide_in_threads
+from tracetape.replayer.halting import Halt, hide_in_threads, unwinds
 from tracetape.replayer.player import Options, Player
 from tracetape.replayer.verdict import look_for_missing, tell_what_is_listed
 from tracetape.replayer.watching import Watch
@@ -65,7 +65,7 @@ class Tape:
         self.report = Report(source=recording.source, trace_id=recording.trace_id)
         self.emits = emits
         self.is_open = False
-        self.runs_program = False
+        self._runs = 0
         self._options = options
         self._sources = sources
         self._player = Player(self, recording, options, self.report)
@@ -80,6 +80,10 @@ class Tape:
     def mode(self) -> Mode:
         """The mode that answers calls; for the boundaries, not for tests."""
         return self._player
+
+    @property
+    def runs_program(self) -> bool:
+        return self._runs > 0
 
     def reads_from(self, path: Path) -> bool:
         """Whether `path` is (in) what this replay was read from."""
@@ -104,10 +108,16 @@ class Tape:
         raise UsageError(f"{boundary}@{number} was not called in this replay{known}")
 
     def captured_result(self, boundary: str, number: int | str = 1) -> Any:
-        """The result of a step; raises the step's error where it ended in one."""
+        """The result of a step; raises the step's error where it ended in one.
+
+        Raises UsageError where there is no such step, or it has no result: it halted, or has not ended.
+        """
         step = self[boundary, number]
         if step.error is not None:
             raise step.error
+        if not step.has_result:
+            why = "it halted" if step.mode == "halted" else "it has not ended"
+            raise UsageError(f"{step.name} has no result: {why}")
         return step.result
 
     def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -149,13 +159,23 @@ class Tape:
     async def _run_items_async(self, items: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
         with self._running():
             async with contextlib.aclosing(items):
-                async for item in items:
-                    yield item
+                resume, argument = items.asend, None
+                while True:
+                    try:
+                        item = await resume(argument)
+                    except StopAsyncIteration:
+                        break
+                    try:
+                        argument, resume = (yield item), items.asend
+                    except GeneratorExit:
+                        raise
+                    except BaseException as thrown:  # noqa: BLE001
+                        argument, resume = thrown, items.athrow
         self._ran(None)
 
     @contextlib.contextmanager
     def _running(self) -> Iterator[None]:
-        self.runs_program = True
+        self._runs += 1
         try:
             yield
         except GeneratorExit:
@@ -165,7 +185,7 @@ class Tape:
                 raise
             self._hand_ended()
         finally:
-            self.runs_program = False
+            self._runs -= 1
 
     def _ran(self, result: Any) -> Any:
         """A program may have swallowed what unwound it, or have been unwound in another thread."""
@@ -192,6 +212,7 @@ class Tape:
     def _hand_ended(self) -> Any:
         """The test knows of the end now; leaving the block need not tell it again."""
         self._handed_ended = True
+        self._watch.calm()  # it is the test that goes on now
         return ENDED
 
     def __enter__(self) -> Tape:
@@ -243,7 +264,9 @@ class Tape:
     def seal(self) -> None:
         """For a test runner: until `unseal`, what is called after the replay is not real either. It fails with a
         DivergenceError: what tears fixtures down bears no BaseException."""
-        self._player.closed = lambda divergence: DivergenceError(divergence.text, report=self.report)
+        self._player.closed = lambda divergence: DivergenceError(
+            messages.called_by_teardown(divergence.name), report=self.report
+        )
         _sessions.seal(self)
 
     def unseal(self) -> None:
@@ -285,7 +308,7 @@ class Tape:
 def _hides_end(error: BaseException | None) -> bool:
     """Whether what leaves the block is the end itself (what wakes a waiting thread included), or nothing,
     where the program swallowed it."""
-    return error is None or isinstance(error, (EndOfRecording, BaseExceptionGroup, KeyboardInterrupt))
+    return error is None or isinstance(error, KeyboardInterrupt) or unwinds(error)
 
 
 def _after_fork() -> None:

@@ -46,6 +46,7 @@ class Watch:
         self.woke = False
         self._ignored = False
         self._sent = self._taken = 0
+        self._is_calm = False
         self._is_open = False
         self._reports: Reports | None = None
         self._thread: threading.Thread | None = None
@@ -99,6 +100,14 @@ class Watch:
             self.pause()
             self.resume()
 
+    def calm(self) -> None:
+        """Wake nobody any more for what has been told by now."""
+        with self._gate:
+            self._is_calm = True
+            self._wake_at = None
+        if self.woke:
+            self._take_the_signal()
+
     def pause(self) -> None:
         """No thread of ours runs from now on: the program is about to fork."""
         if os.getpid() != self._process:
@@ -134,9 +143,10 @@ class Watch:
             if self._stop in ready:
                 return
             self._hear()
-            if self._wake_at is not None and time.monotonic() >= self._wake_at:
-                self._wake_at = time.monotonic() + self._grace
+            wake_at = self._wake_at
+            if wake_at is not None and time.monotonic() >= wake_at:
                 self._wake()
+                self._wake_at = None if self._is_calm else time.monotonic() + self._grace
 
     def _hear(self) -> None:
         for halted in self._reports.read() if self._reports is not None else ():
@@ -145,7 +155,7 @@ class Watch:
                 self._wake_at = time.monotonic() + self._grace
 
     def _can_wake(self) -> bool:
-        return self._is_open and self._opener is threading.main_thread()
+        return self._is_open and not self._is_calm and self._opener is threading.main_thread()
 
     def _wake(self) -> None:
         with self._gate:

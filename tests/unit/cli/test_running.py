@@ -369,3 +369,23 @@ def test_a_terminal_with_no_color_sees_none(recorded):
     assert status == 0
     assert "exact" in shown
     assert "\x1b[3" not in shown
+
+
+def test_a_hook_of_the_program_that_exits_hides_neither_the_recording_nor_the_report(
+    tracetape, script, monkeypatch
+):
+    program = script(
+        "hooked.py",
+        """
+        import sys, tracetape
+        ask = tracetape.boundary("ask")(str.upper)
+        sys.excepthook = lambda *told: sys.exit(3)
+        ask("q")
+        1 / 0
+        """,
+    )
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    done = tracetape("record", "-o", "hooked.jsonl", program)
+    assert (done.exit_code, "tracetape: recorded hooked.jsonl" in done.stderr) == (3, True)
+    done = tracetape("replay", "hooked.jsonl", program)
+    assert (done.exit_code, "replay of hooked.jsonl: 0 live, 1 served" in done.stderr) == (3, True)

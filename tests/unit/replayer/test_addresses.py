@@ -53,3 +53,8 @@ def test_the_proxies_of_the_environment_are_read_in_capitals_or_not() -> None:
         "localhost:9",
     )
     assert proxies({"NO_PROXY": "localhost", "HTTP_PROXY": ""}) == ()
+    assert proxies({"HTTP_PROXY": "a:1", "http_proxy": "b:2"}) == ("a:1", "b:2")
+    assert proxies({"http_proxy": "http://localhost", "ALL_PROXY": "socks5://127.0.0.1"}) == (
+        "localhost:80",
+        "127.0.0.1:1080",
+    )

@@ -74,3 +74,17 @@ def test_ids_that_each_run_makes_anew_are_the_same_where_one_renaming_explains_t
     (changed,) = tracetape.compare(run(a, b, 5), run(c, d, 1000))
     assert [str(one) for one in changed.changes] == ["$.amount: recorded 5, now 1000"]
     assert tracetape.compare(run(a, b, 5), run(c, c, 5)) != [], "two ids became one"
+
+
+def test_identical_calls_of_tasks_are_paired_by_what_each_task_did_before() -> None:
+    def run(*order: str) -> tracetape.Recording:
+        """Two tasks, `fetch` then `ask` each; the second calls in this order."""
+        fetches = {name: crossing("fetch", {"of": name}, name, seq=n) for n, name in enumerate("xy", 1)}
+        asks = [
+            crossing("ask", {}, name.upper(), seq=n, seq_before=fetches[name].seq)
+            for n, name in enumerate(order, 3)
+        ]
+        return recording(*fetches.values(), *asks)
+
+    assert tracetape.compare(run("x", "y"), run("y", "x")) == []
+    assert kinds(run("x", "x"), run("x", "y")) == [("outcome", "ask@2")]

@@ -168,3 +168,37 @@ def test_wrong_settings_are_refused_in_one_line(recorded: Path) -> None:
     with pytest.raises(UsageError) as caught:
         tracetape.replay(recorded, allow_hosts=[""])
     assert str(caught.value) == "allow_hosts=[…] takes 'host' or 'host:port', not ''"
+
+
+def test_the_cure_that_is_offered_for_an_address_is_one(recorded: Path) -> None:
+    for host in ("192.0.2.1", "2001:db8::1"):
+        with pytest.raises(DivergenceError) as caught, tracetape.replay(recorded):
+            attempt6((host, 443)) if ":" in host else attempt((host, 443))
+        offered = str(caught.value).partition('allow_hosts=["')[2].partition('"]')[0]
+        assert offered
+        with tracetape.replay(recorded, allow_hosts=[offered]) as tape:
+            fetch(("127.0.0.1", 9))
+            with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as client:
+                sys.audit("socket.connect", client, (host, 443))
+        assert tape.report.network_attempts == []
+
+
+def test_a_name_is_allowed_however_it_is_written(recorded: Path) -> None:
+    with tracetape.replay(recorded, allow_hosts=["Model.Example.COM:443"]) as tape:
+        fetch(("127.0.0.1", 9))
+        sys.audit("socket.getaddrinfo", "model.example.com.", 443, 0, 0, 0)
+    assert tape.report.network_attempts == []
+
+
+def test_what_tries_again_and_again_is_told_once(recorded: Path) -> None:
+    def elsewhere() -> None:
+        for _ in range(50):
+            with pytest.raises(ConnectionRefusedError):
+                attempt(OUTSIDE)
+
+    with tracetape.replay(recorded) as tape:
+        fetch(("127.0.0.1", 9))
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert tape.report.network_attempts == ["192.0.2.1:443"]

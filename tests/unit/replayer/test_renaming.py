@@ -27,6 +27,8 @@ U1, U2, U3 = (str(uuid.UUID(int=n << 64)) for n in (1, 2, 3))
         "call_aBcDeFgHiJkLmNoPqRsTuVwX",
         "pyd_ai_0a1b2c3d4e5f",
         "order-7f3k9q2zx8",
+        "call_0a1b2c3d",
+        "call_abcdef12",
     ],
 )
 def test_these_are_generated(text: str) -> None:
@@ -50,6 +52,12 @@ def test_these_are_generated(text: str) -> None:
         "orders_backup2024",
         "get_CustomerOrderHistory",
         "call_transferMoney",
+        "run_analysis1",
+        "call_customer1",
+        "thread_summary2",
+        "gen_report2024a",
+        "run_report2024a",
+        "call_12345678",
         "call_transfermoneytoada",
         "report-2024q3final",
     ],

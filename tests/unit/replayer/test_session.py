@@ -24,6 +24,7 @@ from tracetape.errors import (
     RecordingEnded,
     UsageError,
 )
+from tracetape.replayer.watching import Watch
 
 
 @tracetape.boundary("plan", kind="llm")
@@ -970,8 +971,7 @@ class TestServing:
         def all_at_once(at: float) -> None:
             def call(boundary: Any) -> None:
                 start.wait()
-                for item in range(20):
-                    boundary(item, at)
+                assert [boundary(item, at) for item in range(20)] == list(range(20))
 
             with ThreadPoolExecutor(8) as pool:
                 for job in [pool.submit(tracetape.propagate(call), one) for one in boundaries]:
@@ -986,3 +986,90 @@ class TestServing:
                     all_at_once(2.0)
         finally:
             sys.setswitchinterval(before)
+
+    def test_a_replay_knows_nothing_of_the_one_before_it_in_its_thread(self, tmp_path: Path) -> None:
+        drawn = iter(range(1, 4))
+
+        @tracetape.boundary("draw", kind="tool")
+        def draw() -> int:
+            return next(drawn)
+
+        path = record(tmp_path / "run.jsonl", lambda: [draw() for _ in range(3)])
+        with pytest.raises(DivergenceError), tracetape.replay(path) as first:
+            draw()
+        with tracetape.replay(path):
+            assert [draw() for _ in range(3)] == [1, 2, 3]
+        assert len(first.report.steps) == 1  # it is still there
+
+    def test_who_was_given_the_end_is_left_alone(self, recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What the test does then may take its time, and fails in its own words."""
+        monkeypatch.setitem(Watch.__init__.__kwdefaults__ or {}, "grace", 0.01)
+        with pytest.raises(ExceptionGroup) as caught, tracetape.replay(recorded, live=["act"]) as tape:
+            assert tape.run(lambda: (program(), plan("more"))) is tracetape.ENDED
+            threading.Event().wait(0.2)
+            raise ExceptionGroup("my checks", [AssertionError("mine")])
+        assert caught.value.message == "my checks"
+
+    def test_a_program_may_put_a_hook_for_threads_before_ours(self, recorded: Path) -> None:
+        seen: list[Any] = []
+        before = threading.excepthook
+
+        def put_before(ours: Any) -> None:
+            def hook(told: threading.ExceptHookArgs) -> None:
+                seen.append(told.exc_type)
+                ours(told)
+
+            threading.excepthook = hook
+
+        try:
+            threading.excepthook = lambda told: None
+            for _ in range(3):
+                with tracetape.replay(recorded):
+                    program()
+                    put_before(threading.excepthook)
+            threading.excepthook(threading.ExceptHookArgs((ValueError, ValueError(), None, None)))
+        finally:
+            threading.excepthook = before
+        assert seen == [ValueError] * 3
+
+    def test_run_hands_what_is_sent_and_thrown_to_async_generators_too(self, recorded: Path) -> None:
+        async def program_later() -> Any:
+            plan("g")
+            sent = yield "first"
+            try:
+                yield f"got {sent}"
+            except ValueError as error:
+                yield f"caught {error}"
+            act("s")
+
+        async def consume(items: Any) -> list[Any]:
+            return [await anext(items), await items.asend("hi"), await items.athrow(ValueError("x"))] + [
+                item async for item in items
+            ]
+
+        with tracetape.replay(recorded) as tape:
+            assert asyncio.run(consume(tape.run(program_later))) == ["first", "got hi", "caught x"]
+
+    def test_a_record_of_the_program_is_inert_as_long_as_any_run_goes_on(self, tmp_path: Path) -> None:
+        mine = tmp_path / "mine.jsonl"
+
+        async def long() -> None:
+            await asyncio.sleep(0.01)
+            with tracetape.record(mine):
+                plan("g")
+
+        path = record(tmp_path / "run.jsonl", lambda: plan("g"))
+
+        async def both() -> None:
+            await asyncio.gather(tape.run(asyncio.sleep, 0), tape.run(long))
+
+        with tracetape.replay(path) as tape:
+            asyncio.run(both())
+        assert not mine.exists()
+
+    def test_what_has_no_result_gives_none_but_says_so(self, recorded: Path) -> None:
+        with pytest.raises(DivergenceError), tracetape.replay(recorded) as tape:
+            plan("other")
+        with pytest.raises(UsageError) as caught:
+            tape.captured_result("plan", 1)
+        assert str(caught.value) == "plan@1 has no result: it halted"
