@@ -89,7 +89,7 @@ class Ledger:
     def step(self, boundary: str, number: str) -> Step | None:
         return self._steps.get((boundary, number))
 
-    def asked(self, crossing: Crossing) -> Step | None:
+    def step_of(self, crossing: Crossing) -> Step | None:
         """The call that it has answered."""
         return self.step(crossing.boundary, str(crossing.occurrence))
 

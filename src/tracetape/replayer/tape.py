@@ -25,7 +25,7 @@ from tracetape.replayer.elsewhere import halt_here
 from tracetape.replayer.guard import Guard
 from tracetape.replayer.halting import Halt, hide_in_threads, unwinds
 from tracetape.replayer.player import Options, Player
-from tracetape.replayer.verdict import look_for_missing, tell_what_is_listed
+from tracetape.replayer.verdict import lacking, listed
 from tracetape.replayer.watching import Watch
 
 __all__ = ["ENDED", "Tape"]
@@ -295,11 +295,13 @@ class Tape:
         """What is missing is not known after a halt or an end: nobody knows what the program would have gone on
         to call. Nor when its own exception left early."""
         if self._player.halted is None and self._player.ended is None and not interrupted:
-            look_for_missing(
-                self.report, self._player.ledger, self._options, self.recording.names, _sessions.marked()
-            )
+            names, marked = self.recording.names, _sessions.marked()
+            found = lacking(self.report, self._player.ledger, self._options, names, marked)
+            self.report.divergences += found.divergences
+            self.report.untouched += found.untouched
+            self.report.notes += found.notes
         if self._options.strict:
-            tell_what_is_listed(self.report, self._options.plan)
+            self.report.divergences += list(listed(self.report, self._options.plan))
 
     def _called_names(self) -> list[str]:
         return [step.boundary for step in self.report.steps]

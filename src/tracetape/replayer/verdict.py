@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
@@ -11,16 +12,26 @@ from tracetape.replayer import messages
 from tracetape.replayer.ledger import Ledger
 from tracetape.replayer.player import Options
 
-__all__ = ["look_for_missing", "tell_what_is_listed"]
+__all__ = ["Lacking", "lacking", "listed"]
 
 
-def look_for_missing(
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """What goes into the report."""
+
+    divergences: list[Divergence] = field(default_factory=list)
+    untouched: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def lacking(
     report: Report, ledger: Ledger, options: Options, names: Iterable[str], marked: Collection[str]
-) -> None:
-    """Add the recorded calls that nobody made to the report: as divergences, or listed where that is none.
+) -> Lacking:
+    """The recorded calls that nobody made: as divergences, or listed where that is none.
 
     names:   of the recording's crossings. marked: the names that this process has marked.
     """
+    found = Lacking()
     missing: list[Crossing] = []
     for stub in ledger.unasked():
         crossing = stub.crossing
@@ -29,47 +40,46 @@ def look_for_missing(
         if options.strict:
             missing.append(crossing)
         elif crossing.detached and _ran_during_served(report.steps, crossing):
-            report.notes.append(f"not called: {crossing.name}, made by a thread of a served call")
+            found.notes.append(f"not called: {crossing.name}, made by a thread of a served call")
         elif crossing.outcome == "cancelled":
             # Whoever cancelled it is served at once, and may be faster than its call.
-            report.notes.append(f"not called: {crossing.name}, which had been cancelled when it was recorded")
+            found.notes.append(f"not called: {crossing.name}, which had been cancelled when it was recorded")
         elif crossing.boundary not in marked:
-            report.untouched.append(crossing.name)
+            found.untouched.append(crossing.name)
         elif stub.after_cut or crossing.parent is not None:  # then what is around it ran live
-            report.notes.append(f"not called after the cut: {crossing.name}")
+            found.notes.append(f"not called after the cut: {crossing.name}")
         else:
             missing.append(crossing)
     told = tuple(names)
     if not report.steps and told and not missing:
-        report.divergences.append(Divergence("missing", "", messages.nothing_asked(", ".join(told))))
-    report.divergences += [
+        found.divergences.append(Divergence("missing", "", messages.nothing_asked(", ".join(told))))
+    found.divergences.extend(
         Divergence("missing", one.name, messages.missing(one, first=one is missing[0])) for one in missing
-    ]
+    )
     for name in _never_live(report, options.plan):
-        report.notes.append(f"{name} never ran live: it was not called, or inside a call that was served")
+        found.notes.append(f"{name} never ran live: it was not called, or inside a call that was served")
+    return found
 
 
-def tell_what_is_listed(report: Report, plan: ReplayPlan) -> None:
-    """Under `strict`, whatever would only be listed is a divergence."""
+def listed(report: Report, plan: ReplayPlan) -> Iterator[Divergence]:
+    """Under `strict`, whatever would only be listed."""
     for step in report.steps:
-        listed = []
         if step.moved:
-            listed.append("it was served from another place in the recording")
+            yield _divergence(step.name, "it was served from another place in the recording")
         is_served = step.mode in ("stub", "patched")
         if step.changes and (is_served or (step.mode == "live" and not step.after_cut)):
-            listed.append(f"its inputs differ from the recorded ones at {step.changes[0]}")
-        listed += step.notes
-        for text in listed:
-            _list(report, step.name, text)
+            yield _divergence(step.name, f"its inputs differ from the recorded ones at {step.changes[0]}")
+        for note in step.notes:
+            yield _divergence(step.name, note)
     for name in _never_live(report, plan):
-        _list(report, name, "never ran live")
+        yield _divergence(name, "never ran live")
     if not any(one.kind == "refused" for one in report.divergences):
         for address in report.network_attempts:
-            _list(report, address, "a connection to it was refused in another thread")
+            yield _divergence(address, "a connection to it was refused in another thread")
 
 
-def _list(report: Report, name: str, text: str) -> None:
-    report.divergences.append(Divergence("listed", name, messages.listed(name, text)))
+def _divergence(name: str, text: str) -> Divergence:
+    return Divergence("listed", name, messages.listed(name, text))
 
 
 def _never_live(report: Report, plan: ReplayPlan) -> list[str]:
@@ -81,7 +91,7 @@ def _is_inside_served(ledger: Ledger, crossing: Crossing) -> bool:
     """Under a crossing that was served, or that was not called itself: one message is enough."""
     above = crossing.parent
     while above is not None:
-        step = ledger.asked(above)
+        step = ledger.step_of(above)
         if step is None or step.mode != "live":
             return True
         above = above.parent
