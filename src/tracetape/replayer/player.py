@@ -6,9 +6,10 @@ import contextlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NoReturn
 
 import orjson
@@ -17,11 +18,11 @@ from tracetape._crossing import BARE
 from tracetape._frames import Frame, FrameScope, ReplaySession, current_frame
 from tracetape._sessions import is_ambiguous
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import canonical, has_opaque, match_key
+from tracetape.codec.canonical import match_key
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.reader import Reader
 from tracetape.errors import SourceError, ValueNotRebuilt
-from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
+from tracetape.model.call import Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
 from tracetape.model.crossing import Crossing
 from tracetape.model.payload import Payload
 from tracetape.model.plan import PlanEntry, ReplayPlan
@@ -30,6 +31,7 @@ from tracetape.model.report import Difference, Divergence, Report, Step
 from tracetape.replayer import messages
 from tracetape.replayer.deciding import Situation, decide
 from tracetape.replayer.halting import EndOfRecording, Halt
+from tracetape.replayer.keying import Keying
 from tracetape.replayer.ledger import Ledger
 from tracetape.replayer.matching import Asked, Match
 from tracetape.replayer.outcomes import live_shape, outcome_changes, recorded_shape
@@ -63,10 +65,10 @@ class Player:
 
     def __init__(self, session: ReplaySession, recording: Recording, options: Options, report: Report) -> None:
         self._session, self._recording, self._options, self._report = session, recording, options, report
-        self._keyed: set[str] = set()
         table = StubTable.of(recording, options.plan, options.ignore)
         self.ledger = Ledger(table, None if options.strict else Renaming())
         self._lock = threading.RLock()  # a signal handler may call a boundary in the middle of this
+        self._keying = Keying(self.ledger, options.ignore, self._lock, partial(self.halt, "unusable"))
         self._opener = threading.current_thread()
         self._cut = ""
         self.running: set[Step] = set()  # live calls of which a step of the function runs now
@@ -173,9 +175,9 @@ class Player:
         """The step of a call, and its outcome where it is answered without running."""
         spec = call.spec
         frame = self._frame(spec.name)
-        inputs = self._inputs(spec, call.arguments)
+        inputs = self._keying.inputs(spec, call.arguments)
         given = to_tree(dict(inputs))
-        tree = self._tree(spec, inputs, given)
+        tree = self._keying.tree(spec, inputs, given)
         inside = frame.step
         under = inside.recorded if inside is not None else None
         asked = Asked(spec.name, tree, match_key(tree), under, loose=inside is not None, before=self._before())
@@ -217,20 +219,6 @@ class Player:
         is_ours = step is not None and self.ledger.step(step.boundary, step.number) is step
         return step.recorded if step is not None and is_ours else None
 
-    def _inputs(self, spec: BoundarySpec, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        if spec.input is None:
-            return arguments
-        with self._asking(spec.name, "input="):
-            return dict(spec.input(**arguments))
-
-    @contextlib.contextmanager
-    def _asking(self, name: str, which: str) -> Iterator[None]:
-        """A function that the program gave to its boundary: what it raises is the program's to repair."""
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001
-            self.halt("unusable", name, messages.function_failed(name, which, error))
-
     def _frame(self, name: str) -> Frame:
         """The frame of the call, once it is sure that the call may go on here."""
         frame = current_frame()
@@ -241,25 +229,6 @@ class Player:
         if is_ambiguous():
             self.halt("ambiguous", name, messages.ambiguous(name))
         return frame
-
-    def _tree(self, spec: BoundarySpec, inputs: Any, given: Any) -> Any:
-        """The inputs as they are compared. A boundary with a `key=` has its stubs keyed by it too, from
-        its first call on: only now is the function known. It runs outside of the lock: it may be any code."""
-        key = spec.key
-        if key is None:
-            return self._options.ignore.prune(canonical(given))
-        with self._asking(spec.name, "key="):
-            while spec.name not in self._keyed:
-                table = self.ledger.table
-                keyed = table.with_key(spec.name, key, self._options.ignore)
-                with self._lock:
-                    if self.ledger.table is table:  # else another boundary's first call was faster
-                        self.ledger.table = keyed
-                        self._keyed.add(spec.name)
-            given = to_tree(key(**inputs))
-        if has_opaque(given):
-            self.halt("unusable", spec.name, messages.key_is_opaque(spec.name))
-        return self._options.ignore.prune(canonical({"key": given}))
 
     def _step(self, call: Call, given: Any, match: Match, inside: Step | None) -> Step:
         return Step(
