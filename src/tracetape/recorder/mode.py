@@ -270,15 +270,16 @@ def _record(opened: _Opened, attributes: Mapping[str, Any], **more: Any) -> Span
 
 def _finished(opened: _Opened, call: Call, outcome: Outcome, ended: int) -> Crossing:
     """The crossing with its outcome."""
-    duration = max(0, ended - opened.crossing.started)
-    base = replace(opened.crossing, duration=duration)
+    begun = opened.crossing
+    duration = max(0, ended - begun.started)
     failed = _failure(outcome)
     error_type = None if failed is None else type(failed).__qualname__
     if isinstance(outcome, Returned):
         stored = stored_output(call.spec, outcome.value)
         opened.failed = opened.failed or stored is None
         return replace(
-            base,
+            begun,
+            duration=duration,
             outcome="returned",
             shape=outcome.shape,
             output=stored,
@@ -286,17 +287,19 @@ def _finished(opened: _Opened, call: Call, outcome: Outcome, ended: int) -> Cros
         )
     if isinstance(outcome, Raised):
         return replace(
-            base,
+            begun,
+            duration=duration,
             outcome="raised",
             shape=outcome.shape,
             output=encode(outcome.error),
             error_type=error_type,
         )
     if isinstance(outcome, Cancelled):
-        return replace(base, outcome="cancelled", shape=outcome.shape)
+        return replace(begun, duration=duration, outcome="cancelled", shape=outcome.shape)
     items = opened.items or [encode(item) for item in outcome.items]
     return replace(
-        base,
+        begun,
+        duration=duration,
         outcome="streamed",
         stream_end=outcome.end,
         shape=outcome.shape,
