@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
 from tracetape import _processes, _sessions
+from tracetape._binding import Names
 from tracetape._crossing import (
     BARE,
     cross_async_generator,
@@ -31,8 +32,6 @@ __all__ = ["boundary", "checkpoint", "effect"]
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 Text = str | Callable[..., str | None] | None
-
-_RECEIVERS = ("self", "cls", "mcs")
 
 
 @overload
@@ -163,7 +162,7 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
     driver = _driver_of(target)
     target_name = getattr(target, "__name__", spec.name)
     target_qualname = getattr(target, "__qualname__", spec.name)
-    names = _Names(target, static=isinstance(function, staticmethod))
+    names = Names(target, _name_of(target), static=isinstance(function, staticmethod))
 
     def cross(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         mode = _mode()
@@ -229,48 +228,6 @@ def _driver_of(target: Any) -> Callable[[Mode, Call], Any]:
     if inspect.isgeneratorfunction(asked):
         return cross_generator
     return cross_function
-
-
-class _Names:
-    """Arguments → by name, defaults included, without the receiver."""
-
-    def __init__(self, target: Any, *, static: bool) -> None:
-        try:
-            self._whole: inspect.Signature | None = inspect.signature(target)
-        except (ValueError, TypeError):
-            self._whole = None
-        self._rest = None if static or self._whole is None else _without_first(self._whole)
-        self._method = self._rest is not None and _looks_like_a_method(target, self._whole)
-
-    def of(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, bound: bool) -> Mapping[str, Any] | None:
-        """By name; as `args` and `kwargs` where there is no signature, None where it does not fit the call."""
-        signature = self._rest if bound and self._rest is not None else self._whole
-        if signature is None:
-            return {"args": args, "kwargs": kwargs}
-        try:
-            filled = signature.bind(*args, **kwargs)
-        except TypeError:
-            return None
-        filled.apply_defaults()
-        arguments = filled.arguments
-        if self._method and not bound:
-            arguments.pop(next(iter(arguments)), None)
-        return arguments
-
-
-def _without_first(signature: inspect.Signature) -> inspect.Signature | None:
-    parameters = list(signature.parameters.values())
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if not parameters or parameters[0].kind not in positional:
-        return None
-    return signature.replace(parameters=parameters[1:])
-
-
-def _looks_like_a_method(target: Any, signature: inspect.Signature | None) -> bool:
-    """A function in a class whose first parameter is named as a receiver: `classmethod` over a boundary
-    hands the class in as a plain argument."""
-    first = next(iter(signature.parameters), "") if signature else ""
-    return first in _RECEIVERS and "." in _name_of(target)
 
 
 def _name_of(function: Any) -> str:
