@@ -165,6 +165,7 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
     names = Names(target, _name_of(target), static=isinstance(function, staticmethod))
 
     def cross(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        __tracebackhide__ = True
         mode = _mode()
         if mode is None:
             return wrapped(*args, **kwargs)

@@ -48,6 +48,7 @@ _THROWN_AWAY = Cancelled()
 
 def cross_function(mode: Mode, call: Call) -> Any:
     """Run a plain function. A coroutine, generator or iterator that it returns is handed on, watched."""
+    __tracebackhide__ = True  # from pytest, which shows the program's frames then
     begun = begin(mode, call)
     if not isinstance(begun, Running):
         return deliver(begun, call.spec.name)
@@ -73,6 +74,7 @@ def cross_function(mode: Mode, call: Call) -> Any:
 
 async def cross_coroutine(mode: Mode, call: Call) -> Any:
     """Run a coroutine function."""
+    __tracebackhide__ = True
     begun = begin(mode, call)
     if isinstance(begun, Running):
         call.given_up = _THROWN_AWAY
@@ -114,6 +116,7 @@ def _handed_out(begun: Running, value: Any, prefix: str) -> Any:
 
 
 async def _finish_coroutine(begun: Running, coroutine: Coroutine[Any, Any, Any], shape: str) -> Any:
+    __tracebackhide__ = True
     try:
         try:
             begun.go_on()

@@ -23,6 +23,7 @@ __all__ = ["adeliver", "adeliver_stream", "deliver", "deliver_stream"]
 
 def deliver(outcome: Outcome, boundary: str) -> Any:
     """To the caller of a plain function."""
+    __tracebackhide__ = True
     if outcome.shape.startswith(AWAITABLE):
         made: Any = adeliver(outcome, boundary)
         # What a warning calls it that was never awaited.
@@ -33,6 +34,7 @@ def deliver(outcome: Outcome, boundary: str) -> Any:
 
 async def adeliver(outcome: Outcome, boundary: str) -> Any:
     """To the caller of a coroutine function."""
+    __tracebackhide__ = True
     if isinstance(outcome, Cancelled):
         await _wait_to_be_cancelled(outcome)
     return _given(outcome, boundary)
@@ -77,6 +79,7 @@ async def adeliver_stream(outcome: Outcome) -> AsyncGenerator[Any, Any]:
 
 
 def _given(outcome: Outcome, boundary: str) -> Any:
+    __tracebackhide__ = True
     if isinstance(outcome, Returned):
         return outcome.value
     if isinstance(outcome, Raised):

@@ -72,6 +72,7 @@ class Running:
 
     def step(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """One step of the function's own code, with its scopes current."""
+        __tracebackhide__ = True
         before = self.current()
         try:
             self.attach()
@@ -84,6 +85,7 @@ class Running:
     async def astep(self, awaitable: Awaitable[Any]) -> Any:
         """The same for a step that may wait. When the loop throws the coroutine away, that may happen in
         another context: then nothing of ours is current there, and nothing is put back."""
+        __tracebackhide__ = True
         before = self.current()
         try:
             self.attach()

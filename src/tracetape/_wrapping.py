@@ -91,6 +91,11 @@ class Proxy(_ProxyBase):
 
     __annotations__ = _Annotations()
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "__annotations__" not in vars(cls):
+            setattr(cls, "__annotations__", _Annotations())  # noqa: B010 (each class is asked for its own)
+
     if hasattr(_ProxyBase, "__iter__"):
         __iter__ = _NOTHING  # not iterable, unless a subclass is
 

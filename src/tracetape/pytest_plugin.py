@@ -22,6 +22,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tracetape.errors import DivergenceError, RecordingEnded
+    from tracetape.model.report import Report
     from tracetape.replayer.session import Tape
 
 _tape_key = pytest.StashKey[Any]()  # of an item: its replay
@@ -58,13 +59,16 @@ def tape(request: pytest.FixtureRequest) -> Iterator[Tape]:
     """The replay that the test's `tracetape` mark names, open until the end of the test's call."""
     from tracetape.errors import TracetapeError
 
+    why = ""
     try:
         session = _opened(request)
         session.__enter__()
     except TracetapeError as error:
-        pytest.fail(f"tracetape: {error}", pytrace=False)
+        why = f"tracetape: {error}"
     except TypeError as error:
-        pytest.fail(f"@pytest.mark.tracetape: {error}", pytrace=False)
+        why = f"@pytest.mark.tracetape: {error}"
+    if why:
+        pytest.fail(why, pytrace=False)
     request.node.stash[_tape_key] = request.config.stash[_open_key] = session
     yield session
     del request.config.stash[_open_key]
@@ -185,14 +189,17 @@ def _leave(session: Tape, error: BaseException | None) -> None:
     try:
         session.__exit__(type(error) if error else None, error, error.__traceback__ if error else None)
     except (DivergenceError, RecordingEnded) as verdict:
-        _fail(verdict, error, str(session.report))
+        _fail(verdict, error, session.report)
 
 
-def _fail(verdict: DivergenceError | RecordingEnded, error: BaseException | None, report: str) -> NoReturn:
+def _fail(verdict: DivergenceError | RecordingEnded, error: BaseException | None, report: Report) -> NoReturn:
     """Fail with the whole report in place of a traceback, which would be one of ours; still as an exception
     of the verdict's class, for `xfail(raises=…)`."""
     text = str(verdict)
-    if report not in text:
+    if report.divergences:
+        # The summary of a session shows the first line alone.
+        text = f"{report.divergences[0].in_brief}\n\n{text}"
+    if str(report) not in text:
         text = f"{text}\n\n{report}"
     if isinstance(error, Exception):
         # Often a consequence, and at times a failure of its own: named, so that nobody looks for it in vain.

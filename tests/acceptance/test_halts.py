@@ -1033,7 +1033,8 @@ DIVERGED: act@1: it was served from another place in the recording (strict=True 
   plan@1   stub"""
 
 STALE_STRICTLY = """\
-replay of RUN DIVERGED: 1 live, 0 served, 0 stale, 2 divergences, model calls: 1
+replay of RUN DIVERGED: 1 live, 0 served, 0 stale, 1 live with other inputs than recorded, 2 \
+divergences, model calls: 1
 
 DIVERGED: act@1 was called with other inputs than recorded (after the cut)
   $.step: recorded "s", now "new"

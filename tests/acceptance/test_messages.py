@@ -115,8 +115,8 @@ LOOPS = (
     "recording, one of which took the answer of another\n"
 )
 CACHES = (
-    "  usual causes: a cache (functools.lru_cache), a call made at import time, changed code before it; or the "
-    "program ended early\n"
+    "  usual causes: a cache (functools.lru_cache), a call made at import time, changed code before it; the "
+    "program ended early, or was not run (a coroutine that nobody awaited)\n"
     "  to accept it: make the cut earlier (live=[…] of a call before it), or record the run again\n"
 )
 REPORTS: dict[str, tuple[Callable[[], Any], Callable[[], Any], dict[str, Any], str]] = {
@@ -227,7 +227,8 @@ REPORTS: dict[str, tuple[Callable[[], Any], Callable[[], Any], dict[str, Any], s
         lambda: outer("s"),
         lambda: outer("t"),
         {"live": ["outer"]},
-        "replay of RUN DIVERGED: 1 live, 0 served, 0 stale, 1 divergence, model calls: 0\n"
+        "replay of RUN DIVERGED: 1 live, 0 served, 0 stale, 1 live with other inputs than recorded, "
+        "1 divergence, model calls: 0\n"
         "\n"
         "DIVERGED: outer@1 ran live and asked act@1 for something that the recording does not have\n"
         '  $.step: recorded "s", now "t"\n'

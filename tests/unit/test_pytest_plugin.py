@@ -556,3 +556,31 @@ def test_what_a_fixture_calls_at_its_end_is_told_where_that_is(run):
             "  to have that run for real: let the test ask for the fixture before it asks for `tape`",
         ]
     )
+
+
+def test_the_summary_says_what_differs_and_a_failed_set_up_says_it_once(run):
+    result = run(
+        """
+        @pytest.mark.tracetape("run.otlp.jsonl")
+        def test_diverged(tape):
+            agent.run("buy")
+
+        @pytest.mark.tracetape("run.otlp.jsonl", live=["plam"])
+        def test_misspelled(tape): ...
+
+        @pytest.mark.tracetape("run.otlp.jsonl")
+        def test_wrong_step(tape):
+            agent.run()
+            tape.captured_result("plam", 1)
+        """,
+        "-rfE",
+    )
+    result.assert_outcomes(failed=2, errors=1)
+    result.stdout.fnmatch_lines(["FAILED *::test_diverged - tracetape.errors.DivergenceError: plan@1 w*"])
+    result.stdout.fnmatch_lines(
+        [
+            "plan@1 was called with other inputs than recorded (before the cut): $.question: recorded *, now *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*During handling of the above exception*")
+    result.stdout.no_fnmatch_line("*def __getitem__*")

@@ -179,7 +179,7 @@ def replay(
       tracetape replay run.otlp.jsonl --live place_order agent.py --fast
       tracetape replay run.otlp.jsonl --patch 'plan@1={"n": 5}' -m broker.agent
 
-    Only what --live names runs for real, and nothing connects to the outside. NAME@N is the N-th call of
+    Only what --live names runs for real, and nothing else connects to the outside. NAME@N is the N-th call of
     NAME in the recording, from 1; NAME is every one. Options stand before SCRIPT; what stands behind it is
     the program's. The report goes to standard error.
     """

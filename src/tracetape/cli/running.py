@@ -29,6 +29,7 @@ from tracetape.replayer.session import Tape
 
 __all__ = ["record_program", "replay_program"]
 
+_SHOWN = 4
 _UNWINDING = (Halt, EndOfRecording)
 
 
@@ -179,8 +180,8 @@ def _say_options(divergence: Divergence) -> None:
     """The report says what to write in Python; whoever typed a command wants its options."""
     name = shlex.quote(divergence.name.partition("@new@")[0])
     if divergence.kind == "changed" and divergence.changes:
-        path = shlex.quote(divergence.changes[0].path)
-        options = f"--ignore {path}  or  --live {name}  or  --stub {name}"
+        ignored = " ".join(f"--ignore {shlex.quote(change.path)}" for change in divergence.changes[:_SHOWN])
+        options = f"{ignored}  or  --live {name}  or  --stub {name}"
     elif divergence.kind == "unrecorded":
         options = f"--live {name}"
     else:

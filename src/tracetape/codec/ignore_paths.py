@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -26,10 +26,20 @@ class IgnorePaths:
     def __init__(self, paths: Sequence[str]) -> None:
         if isinstance(paths, str):
             paths = (paths,)
+        self.written = tuple(paths)
         self._paths = tuple(_parsed(path) for path in paths)
 
     def __bool__(self) -> bool:
         return bool(self._paths)
+
+    def unmatched(self, trees: Iterable[Any]) -> list[str]:
+        """The paths, as they were written, that leave nothing out of any of these."""
+        left = dict(zip(self.written, self._paths, strict=True))
+        for tree in trees:
+            if not left:
+                break
+            left = {text: path for text, path in left.items() if _without(tree, path) == tree}
+        return list(left)
 
     def prune(self, tree: Any) -> Any:
         """The canonical tree without what the paths name."""

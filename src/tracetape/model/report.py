@@ -86,6 +86,12 @@ class Divergence:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def in_brief(self) -> str:
+        """One line: what, and the first place that differs."""
+        first = self.text.partition("\n")[0].removeprefix("DIVERGED: ")
+        return f"{first}: {_brief(self.changes[0])}" if self.changes else first
+
 
 @dataclass(slots=True, eq=False)
 class Report:
@@ -147,6 +153,9 @@ class Report:
         if modes["patched"]:
             parts.append(f"{modes['patched']} patched")
         parts.append(f"{len(self.stale)} stale")
+        others = sum(step.mode == "live" and bool(step.changes) and not step.after_cut for step in self.steps)
+        if others:
+            parts.append(f"{others} live with other inputs than recorded")
         n = len(self.divergences)
         parts.append(f"{n} divergence" + ("" if n == 1 else "s"))
         parts.append(f"model calls: {self.model_calls}")

@@ -68,14 +68,14 @@ def state_changed(name: str, changes: Sequence[Difference], *, after_cut: bool) 
 
 
 def changed(name: str, changes: Sequence[Difference], as_near: Sequence[Stub], *, after_cut: bool) -> str:
-    first = changes[0].path if changes else "$"
+    paths = ", ".join(f'"{change.path}"' for change in changes[:_SHOWN]) or '"$"'
     where = "after the cut" if after_cut else "before the cut"
     return _lines(
         f"{name} was called with other inputs than recorded ({where})",
         *_listed(changes),
         *_as_near(as_near),
         _CAUSES,
-        f'to leave a value out: ignore=["{first}"], or record it with tracetape.effect("…", …)',
+        f'to leave a value out: ignore=[{paths}], or record it with tracetape.effect("…", …)',
         f'to accept it: live=["{name}"] runs the real function; '
         f"ReplayPlan().stub({_quoted(name)}) serves the recorded outcome",
     )
@@ -115,7 +115,7 @@ def missing(crossing: Crossing, *, first: bool) -> str:
     return _lines(
         text,
         "usual causes: a cache (functools.lru_cache), a call made at import time, changed code before it; "
-        "or the program ended early",
+        "the program ended early, or was not run (a coroutine that nobody awaited)",
         "to accept it: make the cut earlier (live=[…] of a call before it), or record the run again",
     )
 

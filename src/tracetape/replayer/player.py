@@ -285,7 +285,7 @@ class Player:
         except (ValueNotRebuilt, SourceError) as error:
             step.mode = "halted"
             self.halt("unusable", step.name, messages.not_rebuilt(step.name, str(error)))
-        step.notes = tuple(gap.text for gap in reader.gaps)
+        step.notes = (*_not_compared(step), *(gap.text for gap in reader.gaps))
         step.error = outcome.error if isinstance(outcome, (Raised, Streamed)) else None
         if isinstance(outcome, Returned):
             step.result = outcome.value
@@ -296,6 +296,15 @@ class Player:
 
     def _reader(self, missing: Callable[[str, str], NoReturn] | None = None) -> Reader:
         return Reader(self._options.types, missing)
+
+
+def _not_compared(step: Step) -> tuple[str, ...]:
+    """A crossing without inputs fits any call: that is said, with the reason."""
+    crossing = step.recorded
+    if crossing is None or crossing.input is not None:
+        return ()
+    why = "; ".join(gap.text for gap in crossing.gaps if "input" in gap.text) or "none are in the recording"
+    return (f"its inputs were not compared: {why}",)
 
 
 class _LiveScope(FrameScope):

@@ -24,6 +24,7 @@ from tracetape.replayer import asking, messages, pools
 from tracetape.replayer.elsewhere import halt_here
 from tracetape.replayer.guard import Guard
 from tracetape.replayer.halting import Halt, hide_in_threads, unwinds
+from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.player import Options, Player
 from tracetape.replayer.verdict import lacking, listed
 from tracetape.replayer.watching import Watch
@@ -68,6 +69,10 @@ class Tape:
         self._runs = 0
         self._options = options
         self._sources = sources
+        self.report.notes += [
+            f"ignore: {path!r} leaves nothing out of any recorded input"
+            for path in options.ignore.unmatched(tree_of(one.input) for one in recording.crossings)
+        ]
         self._player = Player(self, recording, options, self.report)
         self._guard = Guard(self, self._player, self.report, network, allow_hosts, strict=options.strict)
         self._watch = Watch(self._player.hear, asking.note_started)
@@ -97,6 +102,7 @@ class Tape:
     def __getitem__(self, key: tuple[str, int | str]) -> Step:
         """`tape["place_order", 1]`: a step, by the recording's occurrence; `tape["helper", "new@1"]` for a
         call that the recording does not have. Raises UsageError naming what was called."""
+        __tracebackhide__ = True
         if not (isinstance(key, tuple) and len(key) == 2):
             raise UsageError(f'a step is looked up as tape["name", 1], not by {key!r}')
         boundary, number = key
@@ -112,6 +118,7 @@ class Tape:
 
         Raises UsageError where there is no such step, or it has no result: it halted, or has not ended.
         """
+        __tracebackhide__ = True
         step = self[boundary, number]
         if step.error is not None:
             raise step.error
@@ -127,6 +134,7 @@ class Tape:
         which ends where the program left the recording. What follows in the test still runs, while in a bare
         block an end of the recording leaves the block.
         """
+        __tracebackhide__ = True
         if not self.is_open:
             raise UsageError(
                 "tape.run outside of its with block would run the real program: write\n"

@@ -71,8 +71,9 @@ def listed(report: Report, plan: ReplayPlan) -> Iterator[Divergence]:
             yield _divergence(step.name, f"its inputs differ from the recorded ones at {step.changes[0]}")
         for note in step.notes:
             yield _divergence(step.name, note)
-    for name in _never_live(report, plan):
-        yield _divergence(name, "never ran live")
+    if not report.ended and all(one.kind == "missing" for one in report.divergences):  # else it had no time to
+        for name in _never_live(report, plan):
+            yield _divergence(name, "never ran live")
     if not any(one.kind == "refused" for one in report.divergences):
         for address in report.network_attempts:
             yield _divergence(address, "a connection to it was refused in another thread")

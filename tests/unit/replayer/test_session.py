@@ -1073,3 +1073,32 @@ class TestServing:
         with pytest.raises(UsageError) as caught:
             tape.captured_result("plan", 1)
         assert str(caught.value) == "plan@1 has no result: it halted"
+
+    def test_what_could_not_be_compared_is_said(self, recorded: Path) -> None:
+        """Somebody has edited the recording: the call would be answered whatever it asks."""
+        recorded.write_text(recorded.read_text().replace('\\"goal\\":\\"g\\"', '\\"goal\\":\\"h\\"'))
+        with tracetape.replay(recorded) as tape:
+            program("anything")
+        (note,) = tape["plan", 1].notes
+        assert note.startswith("its inputs were not compared: the input is not the one that was recorded")
+        with pytest.raises(DivergenceError, match="plan@1: its inputs were not compared"):
+            with tracetape.replay(recorded, strict=True):
+                program("anything")
+
+    def test_a_path_that_leaves_nothing_out_is_said(self, recorded: Path) -> None:
+        with tracetape.replay(recorded, ignore=["$.goal", "$.gaol", "$.goal, $.step"]) as tape:
+            program()
+        assert tape.report.notes == [
+            "ignore: '$.gaol' leaves nothing out of any recorded input",
+            "ignore: '$.goal, $.step' leaves nothing out of any recorded input",
+        ]
+
+    def test_a_live_call_that_is_given_other_inputs_is_counted_in_the_first_line(self, recorded: Path) -> None:
+        with tracetape.replay(recorded, live=["act"]) as tape:
+            program(step="other")
+        assert "1 live with other inputs than recorded" in tape.report.first_line
+        with pytest.raises(DivergenceError) as caught, tracetape.replay(recorded, live=["act"], strict=True):
+            program("other")
+        report = caught.value.report
+        assert report is not None
+        assert [one.kind for one in report.divergences] == ["changed"], "it never came to the live one"
