@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 import tracetape
+from tests.acceptance.places import without_places
 from tracetape.errors import DivergenceError, RecordingEnded
 
 ran: list[Any] = []
@@ -1033,8 +1034,7 @@ DIVERGED: act@1: it was served from another place in the recording (strict=True 
   plan@1   stub"""
 
 STALE_STRICTLY = """\
-replay of RUN DIVERGED: 1 live, 0 served, 0 stale, 1 live with other inputs than recorded, 2 \
-divergences, model calls: 1
+replay of RUN DIVERGED: 1 live, 0 served, 0 stale, 2 divergences, model calls: 1, live with other inputs: 1
 
 DIVERGED: act@1 was called with other inputs than recorded (after the cut)
   $.step: recorded "s", now "new"
@@ -1100,7 +1100,7 @@ def test_the_whole_text(tmp_path: Path, kind: str) -> None:
     except DivergenceError as error:
         said = str(error)
     assert str(tape.report) == said or not tape.report.divergences
-    assert str(tape.report).replace(str(path), "RUN") == text
+    assert without_places(str(tape.report).replace(str(path), "RUN")) == text
 
 
 CURES: list[tuple[Call, Call, list[dict[str, Any]]]] = [

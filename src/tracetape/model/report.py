@@ -153,12 +153,12 @@ class Report:
         if modes["patched"]:
             parts.append(f"{modes['patched']} patched")
         parts.append(f"{len(self.stale)} stale")
-        others = sum(step.mode == "live" and bool(step.changes) and not step.after_cut for step in self.steps)
-        if others:
-            parts.append(f"{others} live with other inputs than recorded")
         n = len(self.divergences)
         parts.append(f"{n} divergence" + ("" if n == 1 else "s"))
         parts.append(f"model calls: {self.model_calls}")
+        others = sum(step.mode == "live" and bool(step.changes) and not step.after_cut for step in self.steps)
+        if others:
+            parts.append(f"live with other inputs: {others}")
         if self.untouched:
             parts.append(f"untouched: {len(self.untouched)}")
         if self.renamed_ids:

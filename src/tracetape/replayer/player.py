@@ -35,6 +35,7 @@ from tracetape.replayer.keying import Keying
 from tracetape.replayer.ledger import Ledger
 from tracetape.replayer.matching import Asked, Match
 from tracetape.replayer.outcomes import live_shape, outcome_changes, recorded_shape
+from tracetape.replayer.places import place_of_call
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.reporting import Halted
 from tracetape.replayer.serving import patched_outcome, recorded_outcome
@@ -87,6 +88,9 @@ class Player:
 
     def halt(self, kind: str, name: str, text: str, changes: tuple[Difference, ...] = ()) -> NoReturn:
         """End the replay with a divergence. Raises Halt: the first one, if there has been one."""
+        place = place_of_call()
+        if place:
+            text = f"{text}\n  called at {place}"
         with self._lock:
             is_first = self.halted is None
             halted = self.halted = self.halted or Halt(Divergence(kind, name, text, changes))

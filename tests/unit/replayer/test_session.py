@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import signal
 import socket
 import sys
@@ -68,9 +69,13 @@ def record(path: Path, function: Callable[[], Any]) -> Path:
 
 class TestLeaving:
     def test_a_changed_call_is_told_with_the_path_both_values_and_the_line_to_write(self, recorded: Path) -> None:
+        def agent() -> None:
+            act("other")
+
+        caller = f"{Path(os.path.relpath(__file__))}:{agent.__code__.co_firstlineno + 1}, in agent"
         with pytest.raises(DivergenceError) as caught, tracetape.replay(recorded) as tape:
             plan("g")
-            act("other")
+            agent()
         assert str(caught.value) == (
             f"replay of {recorded} DIVERGED: 0 live, 1 served, 0 stale, 1 divergence, model calls: 0\n"
             "\n"
@@ -81,6 +86,7 @@ class TestLeaving:
             '  to leave a value out: ignore=["$.step"], or record it with tracetape.effect("…", …)\n'
             '  to accept it: live=["act@1"] runs the real function; ReplayPlan().stub("act", 1) serves the '
             "recorded outcome\n"
+            f"  called at {caller}\n"
             "\n"
             "  plan@1  stub\n"
             "  act@1   halted"
@@ -1096,7 +1102,7 @@ class TestServing:
     def test_a_live_call_that_is_given_other_inputs_is_counted_in_the_first_line(self, recorded: Path) -> None:
         with tracetape.replay(recorded, live=["act"]) as tape:
             program(step="other")
-        assert "1 live with other inputs than recorded" in tape.report.first_line
+        assert "live with other inputs: 1" in tape.report.first_line
         with pytest.raises(DivergenceError) as caught, tracetape.replay(recorded, live=["act"], strict=True):
             program("other")
         report = caught.value.report
