@@ -200,12 +200,20 @@ def begin(mode: Mode, call: Call) -> Running | Outcome:
 async def sleep(seconds: float) -> None:
     """On the loop that runs this: trio's, else asyncio's."""
     trio: Any = sys.modules.get("trio")
-    if trio is not None and trio.lowlevel.in_trio_run():
+    if trio is not None and _is_in(trio):
         await trio.sleep(seconds)
     else:
         import asyncio
 
         await asyncio.sleep(seconds)
+
+
+def _is_in(trio: Any) -> bool:
+    try:
+        trio.lowlevel.current_task()
+    except RuntimeError:
+        return False
+    return True
 
 
 def is_cancellation(error: BaseException) -> bool:

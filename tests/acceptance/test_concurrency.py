@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 import itertools
 import random
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -457,8 +456,11 @@ def test_one_outer_call_live_among_served_ones_has_its_own_inside(tmp_path: Path
 
 async def forever() -> None:
     """Under any event loop."""
-    trio = sys.modules.get("trio")
-    if trio is not None and trio.lowlevel.in_trio_run():
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        import trio
+
         await trio.sleep_forever()
     await asyncio.Event().wait()
 

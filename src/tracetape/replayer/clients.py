@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,7 @@ Arguments = tuple[Any, ...]
 Named = dict[str, Any]
 
 _installed = False
+_made: dict[int, str] = {}  # the targets of asyncio's gRPC channels, by the identity of what they are made of
 
 
 def install() -> None:
@@ -67,6 +69,8 @@ def _wrap_grpc(module: Any) -> None:
             for method in ("__call__", "with_call", "future"):
                 if method in vars(cls):
                     _wrap(cls, method, _calling)
+    if module.__name__ == "grpc.aio._channel":
+        _wrap(getattr(module, "Channel", None), "__init__", _making)
     for method in ("subscribe", "get_state"):
         _wrap(getattr(module, "Channel", None), method, _asking_state)
 
@@ -160,6 +164,14 @@ def _starting(method: Method, loop: Any, args: Arguments, kwargs: Named) -> Any:
     return method(*args, **kwargs)
 
 
+def _making(method: Method, channel: Any, args: Arguments, kwargs: Named) -> None:
+    """Before 1.66 asyncio's channels do not tell their targets. One that was made before is refused as unknown."""
+    method(*args, **kwargs)
+    key = id(getattr(channel, "_channel", None))
+    _made[key] = as_text(args[0] if args else kwargs.get("target"))
+    weakref.finalize(channel, _made.pop, key, None)
+
+
 def _calling(method: Method, callable_: Any, args: Arguments, kwargs: Named) -> Any:
     _ask_for_targets(callable_)
     return method(*args, **kwargs)
@@ -175,8 +187,10 @@ def _asking_state(method: Method, channel: Any, args: Arguments, kwargs: Named) 
 def _ask_for_targets(holder: Any) -> None:
     if not judges:
         return
-    target = getattr(getattr(holder, "_channel", None), "target", None)
+    channel = getattr(holder, "_channel", None)
+    target = getattr(channel, "target", None)
     name = as_text(target() if callable(target) else target)  # a method, but an attribute for asyncio
+    name = name or _made.get(id(channel), "")
     if not name:
         ask(CONNECTION, "a gRPC channel of which the target is not known", None)
     for host, port in targets(name):
