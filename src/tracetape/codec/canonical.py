@@ -13,7 +13,6 @@ import orjson
 from tracetape.model.report import Difference
 
 __all__ = [
-    "UNORDERED",
     "canonical",
     "differences",
     "has_opaque",
@@ -23,11 +22,12 @@ __all__ = [
     "readable",
     "shared_length",
     "text_of",
+    "unordered_items",
 ]
 
 _TAG = "$type"
 _SETS = frozenset({"set", "frozenset"})
-UNORDERED = _SETS | {"dict", "defaultdict", "Counter"}
+_UNORDERED = _SETS | {"dict", "defaultdict", "Counter"}
 """The types whose items are sorted by their text, for they have no order that counts."""
 _NEVER = frozenset({"main"})
 _UNSAID = {
@@ -61,10 +61,16 @@ def canonical(tree: Any) -> Any:
         plain["class"] = plain["class"].rpartition(":")[2]
     if tag == "exception" and _has_opaque(tree.get("args")):
         plain.pop("text", None)  # it is made of them
-    items = plain.get("items")
-    if isinstance(items, list) and tag in UNORDERED:
+    items = unordered_items(plain)
+    if items is not None:
         plain["items"] = sorted(items, key=text_of)
     return plain
+
+
+def unordered_items(tree: dict[str, Any]) -> list[Any] | None:
+    """The elements of a set, or the entries of a mapping, whose order does not count; None for anything else."""
+    items = tree.get("items")
+    return items if isinstance(items, list) and tree.get(_TAG) in _UNORDERED else None
 
 
 def _has_opaque(args: Any) -> bool:
@@ -101,10 +107,9 @@ def differences(recorded: Any, replayed: Any) -> tuple[Difference, ...]:
 
 def _differences(recorded: Any, replayed: Any, path: str) -> Iterator[Difference]:
     if isinstance(recorded, dict) and isinstance(replayed, dict) and recorded.get(_TAG) == replayed.get(_TAG):
-        items, others = recorded.get("items"), replayed.get("items")
-        tag = recorded.get(_TAG)
-        if tag in UNORDERED and isinstance(items, list) and isinstance(others, list):
-            compared = _set_differences if tag in _SETS else _entry_differences
+        items, others = unordered_items(recorded), unordered_items(replayed)
+        if items is not None and others is not None:
+            compared = _set_differences if recorded[_TAG] in _SETS else _entry_differences
             yield from compared(items, others, path)
             recorded, replayed = ({**side, "items": None} for side in (recorded, replayed))
         for key in dict.fromkeys((*recorded, *replayed)):

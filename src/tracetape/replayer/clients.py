@@ -7,8 +7,8 @@ thread without a context, where it could not be told whose they are.
 
 from __future__ import annotations
 
+import functools
 import os
-import socket
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -24,16 +24,12 @@ Method = Callable[..., Any]
 Arguments = tuple[Any, ...]
 Named = dict[str, Any]
 
-_installed = False
 _made: dict[int, str] = {}  # the targets of asyncio's gRPC channels, by the identity of what they are made of
 
 
+@functools.cache
 def install() -> None:
     """Once, for ever: without an open replay all of it lets through."""
-    global _installed
-    if _installed:
-        return
-    _installed = True
     when_imported("asyncio.base_events", _wrap_asyncio)
     when_imported("uvloop", _wrap_uvloop)
     when_imported("trio._socket", _wrap_trio)
@@ -83,9 +79,7 @@ def _wrap(owner: Any, name: str, wrapper: Callable[[Method, Any, Arguments, Name
 
 
 def _sending(method: Method, connection: Any, args: Arguments, kwargs: Named) -> Any:
-    plain = getattr(connection, "_sock", None)
-    if judges and isinstance(plain, socket.socket) and plain.family in (socket.AF_INET, socket.AF_INET6):
-        sending_over(plain)
+    sending_over(getattr(connection, "_sock", None))
     return method(*args, **kwargs)
 
 
@@ -165,7 +159,7 @@ def _starting(method: Method, loop: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _making(method: Method, channel: Any, args: Arguments, kwargs: Named) -> None:
-    """Before 1.66 asyncio's channels do not tell their targets. One that was made before is refused as unknown."""
+    """In grpcio 1.65 asyncio's channels do not tell their targets. One made before the first replay is refused."""
     method(*args, **kwargs)
     key = id(getattr(channel, "_channel", None))
     _made[key] = as_text(args[0] if args else kwargs.get("target"))

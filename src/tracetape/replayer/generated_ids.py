@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tracetape.codec.canonical import UNORDERED, text_of
+from tracetape.codec.canonical import text_of, unordered_items
 
 __all__ = ["Id", "found_in", "has_ids", "ids_in", "map_ids", "masked"]
 
@@ -100,8 +100,9 @@ def map_ids(tree: Any, named: Callable[[Id], str]) -> Any:
     if not isinstance(tree, dict):
         return tree
     mapped = {_mapped_text(key, named): map_ids(item, named) for key, item in tree.items()}
-    if mapped.get("$type") in UNORDERED and isinstance(mapped.get("items"), list):
-        mapped["items"] = sorted(mapped["items"], key=text_of)
+    items = unordered_items(mapped)
+    if items is not None:
+        mapped["items"] = sorted(items, key=text_of)
     return mapped
 
 
@@ -122,9 +123,9 @@ def masked(tree: Any) -> str:
     if not isinstance(tree, dict):
         return text_of(tree)
     entries = [f"{masked(key)}:{masked(item)}" for key, item in tree.items() if key != "items"]
-    items = tree.get("items")
-    if isinstance(items, list) and tree.get("$type") in UNORDERED:
+    items = unordered_items(tree)
+    if items is not None:
         entries.append(f'"items":[{",".join(sorted(map(masked, items)))}]')
     elif "items" in tree:
-        entries.append(f'"items":{masked(items)}')
+        entries.append(f'"items":{masked(tree["items"])}')
     return f"{{{','.join(sorted(entries))}}}"

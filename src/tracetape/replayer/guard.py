@@ -186,7 +186,7 @@ class Guard:
     def _refusal(self, what: str, host: str, port: int | None) -> str:
         """Why this address is refused; "" where it is let through."""
         host = host.lower().rstrip(".")
-        if (host, None) in self._allowed or (host, port) in self._allowed:
+        if self._is_allowed(host, port):
             return ""
         if what == LOOKUP and (is_address(host) or any(host == name for name, _ in self._allowed)):
             return ""  # whether it may be reached, and on which port, is asked at the connection
@@ -203,12 +203,14 @@ class Guard:
             self._report.loopback.append(note)
         return ""
 
+    def _is_allowed(self, host: str, port: int | None) -> bool:
+        return (host, None) in self._allowed or (host, port) in self._allowed
+
     def _note_open(self, how: str) -> None:
         """Connections that were not open when this was last asked."""
         now = sockets.connected()
         for number, (host, port) in now.items():
-            known = (host, port) in self._allowed or (host, None) in self._allowed
-            if number not in self._open and not known:
+            if number not in self._open and not self._is_allowed(host, port):
                 self._report.open_connections.append(f"{shown(host, port)}{how}")
         self._open = set(now)
 

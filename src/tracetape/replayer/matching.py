@@ -16,7 +16,7 @@ from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.signatures import signature, unlike
 from tracetape.replayer.stubs import Stub, StubTable
 
-__all__ = ["LOOKED_AT", "Asked", "Match", "find", "unexplained"]
+__all__ = ["Asked", "Match", "find", "unexplained"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Match:
 Unused = Callable[[Sequence[Stub]], Iterator[Stub]]
 
 _NOTHING_LIKE_IT = Match("unrecorded")
-LOOKED_AT = 1_000
+_LOOKED_AT = 1_000
 _READ = 250
 _READ_CHARACTERS = 4_000_000
 
@@ -131,7 +131,7 @@ def _renamed(
             return Match("equal", known, renamed=True)
     if renaming.knows(asked.tree):
         return None
-    for stub in islice(unused(table.alike(stubs, masked(asked.tree))), LOOKED_AT):
+    for stub in islice(unused(table.alike(stubs, masked(asked.tree))), _LOOKED_AT):
         if not renaming.unexplained(stub.tree, asked.tree):
             return Match("equal", stub, renamed=True)
     return None
@@ -145,11 +145,11 @@ def _nearest(
     renaming: Renaming | None,
     lent: Collection[int],
 ) -> Match | None:
-    """The unused stub with the fewest differing leaves. Looks at the first `LOOKED_AT` only: a report about
+    """The unused stub with the fewest differing leaves. Looks at the first `_LOOKED_AT` only: a report about
     more would not be read."""
     asked, fewest = signature(tree), inf
     found: list[Stub] = []
-    for stub in islice((stub for stub in unused(stubs) if stub.position not in lent), LOOKED_AT):
+    for stub in islice((stub for stub in unused(stubs) if stub.position not in lent), _LOOKED_AT):
         if stub.key is None:
             return Match("equal", stub)
         differing = unlike(table.signature(stub), asked)

@@ -65,7 +65,7 @@ class Player:
     fails = "closed"
 
     def __init__(self, session: ReplaySession, recording: Recording, options: Options, report: Report) -> None:
-        self._session, self._recording, self._options, self._report = session, recording, options, report
+        self._session, self._options, self._report = session, options, report
         table = StubTable.of(recording, options.plan, options.ignore)
         self.ledger = Ledger(table, None if options.strict else Renaming())
         self._lock = threading.RLock()  # a signal handler may call a boundary in the middle of this

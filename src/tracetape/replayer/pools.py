@@ -5,6 +5,7 @@ The workers of a pool have no context of who submits, and others submit to the s
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,15 +16,11 @@ from tracetape._wrapping import when_imported, wrap
 
 __all__ = ["install"]
 
-_installed = False
 
-
+@functools.cache
 def install() -> None:
     """Once, for ever: without an open replay all of it lets through."""
-    global _installed
-    if not _installed:
-        _installed = True
-        when_imported("concurrent.futures.thread", _wrap_pool)
+    when_imported("concurrent.futures.thread", _wrap_pool)
 
 
 def _wrap_pool(module: Any) -> None:

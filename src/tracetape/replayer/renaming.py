@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tracetape.codec.canonical import UNORDERED, differences, text_of
+from tracetape.codec.canonical import differences, text_of, unordered_items
 from tracetape.model.report import Difference
 from tracetape.replayer.generated_ids import Id, found_in, has_ids, ids_in, map_ids, masked
 
@@ -117,9 +117,10 @@ class _Trial:
             self._walk_objects(recorded, now, later)
 
     def _walk_objects(self, recorded: dict[str, Any], now: dict[str, Any], later: list[_Group]) -> None:
-        if recorded.get("$type") in UNORDERED and isinstance(recorded.get("items"), list):
-            if isinstance(now.get("items"), list):
-                later.append((recorded["items"], now["items"]))
+        items, others = unordered_items(recorded), now.get("items")
+        if items is not None:
+            if isinstance(others, list):
+                later.append((items, others))
             return
         for key in recorded:
             if key in now:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tracetape.codec.canonical import UNORDERED, is_transparent
+from tracetape.codec.canonical import is_transparent, unordered_items
 from tracetape.replayer.generated_ids import has_ids, masked
 
 __all__ = ["Signature", "signature", "unlike"]
@@ -39,8 +39,8 @@ def _leaves(tree: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
     elif isinstance(tree, list):
         for index, item in enumerate(tree):
             yield from _leaves(item, f"{path}[{index}]", depth - 1)
-    elif tree.get("$type") in UNORDERED and isinstance(tree.get("items"), list):
-        for item in tree["items"]:
+    elif (items := unordered_items(tree)) is not None:
+        for item in items:
             text = masked(item)
             yield f"{path}[{text}]", text
     else:

@@ -7,6 +7,7 @@ before they happen. What is sent over a connection that was open before is no au
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 import ssl
@@ -31,15 +32,11 @@ _LOOKUPS = {
     "socket.getnameinfo": REVERSE_LOOKUP,
 }
 _DESCRIPTORS = "/dev/fd"
-_installed = False
 
 
+@functools.cache
 def install() -> None:
     """Once, for ever: an audit hook cannot be taken away. Without an open replay all of it lets through."""
-    global _installed
-    if _installed:
-        return
-    _installed = True
     sys.addaudithook(_hook)
     for owner, name in (
         (socket.socket, "send"),
@@ -85,13 +82,14 @@ def _ask_to_connect(connecting: socket.socket, address: tuple[Any, ...]) -> None
 
 
 def _sending(send: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if judges and getattr(instance, "family", None) in _FAMILIES:
-        sending_over(instance)
+    sending_over(instance)
     return send(*args, **kwargs)
 
 
-def sending_over(connection: socket.socket) -> None:
-    """Something is to be sent over a connection that is open."""
+def sending_over(connection: Any) -> None:
+    """Something is to be sent over a connection that is open. What is no socket is passed over."""
+    if not judges or getattr(connection, "family", None) not in _FAMILIES:
+        return
     peer = _peer(connection)
     if peer is not None:
         ask(SENDING, as_text(peer[0]), peer[1], connection)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -53,7 +52,7 @@ class StubTable:
         self._under: dict[tuple[str, Crossing | None], list[Stub]] = defaultdict(list)
         self._named: dict[str, list[Stub]] = defaultdict(list)
         # By the sequence that it is made of: those of each text but for ids. Made when one is first looked for so.
-        self._alike: dict[int, dict[str, list[Stub]]] = {}
+        self._alike: dict[int, dict[bytes, list[Stub]]] = {}
         for stub in stubs:
             crossing = stub.crossing
             self._under[crossing.boundary, crossing.parent].append(stub)
@@ -90,9 +89,9 @@ class StubTable:
             index = defaultdict(list)
             for stub in stubs:
                 if stub.key is not None:
-                    index[_digest(masked(stub.tree))].append(stub)
+                    index[match_key(masked(stub.tree))].append(stub)
             self._alike[id(stubs)] = index
-        return index.get(_digest(text), ())
+        return index.get(match_key(text), ())
 
     def signature(self, stub: Stub) -> Signature:
         """Of what its inputs are compared by. Made when one is first looked for by it, and kept."""
@@ -112,13 +111,6 @@ class StubTable:
 
     def named(self, boundary: str) -> Sequence[Stub]:
         return self._named.get(boundary, ())
-
-
-def _digest(text: str) -> str:
-    return text if len(text) < _LONG else hashlib.sha256(text.encode()).hexdigest()
-
-
-_LONG = 64
 
 
 def after_cut(crossings: Sequence[Crossing], plan: ReplayPlan) -> list[bool]:
