@@ -55,10 +55,13 @@ def _binder(signature: inspect.Signature) -> Bind:
         return lambda args, kwargs: _bound(signature, args, kwargs)
     names = tuple(signature.parameters)
     places = sum(one.kind is _Kind.POSITIONAL_OR_KEYWORD for one in parameters)
+    total = len(names) if places == len(names) else -1
     defaults = {one.name: one.default for one in parameters if one.default is not _Kind.empty}
 
     def bind(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
         given = len(args)
+        if given == total and not kwargs:
+            return dict(zip(names, args, strict=True))
         if given > places:
             return None
         arguments = dict(zip(names, args, strict=False))

@@ -18,13 +18,11 @@ from tracetape._crossing import (
 )
 from tracetape._wrapping import wrap
 from tracetape.codec import storable
-from tracetape.config import Settings, settings
 from tracetape.errors import UsageError
 from tracetape.model.call import BoundarySpec, Call, Mode
 from tracetape.model.names import nearest
 from tracetape.recorder import host, joining
-from tracetape.recorder.mode import Recorder
-from tracetape.recorder.run import Run
+from tracetape.recorder.mode import Recorder, on_host
 from tracetape.semconv.names import KINDS
 
 __all__ = ["boundary", "checkpoint", "effect"]
@@ -166,6 +164,8 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
 
     def cross(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         __tracebackhide__ = True
+        if _sessions.quiet and host.provider() is None:
+            return wrapped(*args, **kwargs)
         mode = _mode()
         if mode is None:
             return wrapped(*args, **kwargs)
@@ -191,17 +191,19 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
 def _mode() -> Mode | None:
     """What runs a call made here; None where nobody listens."""
     if _sessions.idle():
-        return Recorder(BARE, (), settings()) if host.present() else None
+        return on_host() if host.present() else None
     if not _sessions.has_looked():
         _join()
         return _mode()
+    runs: Any = _sessions.recordings()
     replay = _sessions.replay()
-    runs = tuple(run for run in _sessions.recordings() if isinstance(run, Run))
     if replay is None:
-        return Recorder(BARE, runs, _settings(runs)) if runs or host.present() else None
-    if runs or (replay.emits and host.present()):
-        return Recorder(replay.mode, runs, _settings(runs))
-    return replay.mode
+        if runs:
+            return Recorder(BARE, runs, runs[-1].settings)
+        return on_host() if host.present() else None
+    if runs:
+        return Recorder(replay.mode, runs, runs[-1].settings)
+    return on_host(replay.mode) if replay.emits and host.present() else replay.mode
 
 
 def _join() -> None:
@@ -213,11 +215,6 @@ def _join() -> None:
         _sessions.join(replay=Elsewhere(word))
     else:
         joining.join(word)
-
-
-def _settings(runs: tuple[Run, ...]) -> Settings:
-    """Those that the recording was opened under; reading the environment anew costs more than the rest."""
-    return runs[-1].settings if runs else settings()
 
 
 def _driver_of(target: Any) -> Callable[[Mode, Call], Any]:

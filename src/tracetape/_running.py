@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
-from tracetape.model.call import BoundarySpec, Call, Flow, Invoke, Mode, Outcome
+from tracetape.model.call import BoundarySpec, Call, ContextScope, Flow, Invoke, Mode, Outcome
 
 __all__ = ["BARE", "UNWATCHED", "Handed", "Running", "begin", "is_cancellation", "settled"]
 
@@ -30,10 +30,14 @@ BARE = _Bare()
 class Running:
     """A flow that stands at its Invoke, to be told the outcome."""
 
-    __slots__ = ("call", "flow", "mode")
+    __slots__ = ("call", "flow", "mode", "scope")
 
     def __init__(self, mode: Mode, call: Call, flow: Flow | None) -> None:
         self.mode, self.call, self.flow = mode, call, flow
+        scopes = call.scopes
+        self.scope: ContextScope | None = None
+        if scopes:
+            self.scope = scopes[0] if len(scopes) == 1 else _Scopes(scopes)
 
     def end(self, outcome: Outcome) -> Outcome:
         """What goes to the caller, by the mode's word; the outcome itself where the mode failed open."""
@@ -52,19 +56,6 @@ class Running:
         self.flow.close()
         raise RuntimeError(f"{type(self.mode).__name__}.cross yielded twice for one call")
 
-    def current(self) -> list[Any]:
-        """What is current now, to be put back: taken before anything is attached, since an exception out of a
-        signal handler may come at any moment."""
-        return [scope.current() for scope in self.call.scopes]
-
-    def attach(self) -> None:
-        for scope in self.call.scopes:
-            scope.attach()
-
-    def detach(self, before: list[Any]) -> None:
-        for scope, one in zip(reversed(self.call.scopes), reversed(before), strict=True):
-            scope.detach(one)
-
     def go_on(self) -> None:
         """Asked before each step that is not there to close the function."""
         if self.call.gate is not None:
@@ -73,30 +64,57 @@ class Running:
     def step(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """One step of the function's own code, with its scopes current."""
         __tracebackhide__ = True
-        before = self.current()
+        scope = self.scope
+        # Taken before anything is attached: an exception out of a signal handler may come at any moment.
+        before = scope.current() if scope is not None else None
         try:
-            self.attach()
+            if scope is not None:
+                scope.attach()
             return function(*arguments)
         finally:
             # This frame will be in the traceback of an exception that is thrown in: a cycle would keep it alive.
             del function, arguments
-            self.detach(before)
+            if scope is not None:
+                scope.detach(before)
 
     async def astep(self, awaitable: Awaitable[Any]) -> Any:
         """The same for a step that may wait. When the loop throws the coroutine away, that may happen in
         another context: then nothing of ours is current there, and nothing is put back."""
         __tracebackhide__ = True
-        before = self.current()
+        scope = self.scope
+        before = scope.current() if scope is not None else None
         try:
-            self.attach()
+            if scope is not None:
+                scope.attach()
             return await awaitable
         finally:
             del awaitable  # see step
-            self.detach(before)
+            if scope is not None:
+                scope.detach(before)
 
     def watch(self, item: Any) -> None:
         for watcher in self.call.watchers:
             watcher(item)
+
+
+class _Scopes:
+    """Several, as one."""
+
+    __slots__ = ("scopes",)
+
+    def __init__(self, scopes: tuple[ContextScope, ...]) -> None:
+        self.scopes = scopes
+
+    def current(self) -> list[Any]:
+        return [scope.current() for scope in self.scopes]
+
+    def attach(self) -> None:
+        for scope in self.scopes:
+            scope.attach()
+
+    def detach(self, before: list[Any]) -> None:
+        for scope, one in zip(reversed(self.scopes), reversed(before), strict=True):
+            scope.detach(one)
 
 
 UNWATCHED = Running(BARE, Call(BoundarySpec(name=""), {}, lambda: None), None)

@@ -51,6 +51,8 @@ _open_replays: list[ReplaySession] = []
 _joined: tuple[RecordingSession, ...] = ()  # of the process that started this one
 _telling = threading.RLock()
 _has_looked = False  # for what that process has left
+_has_replayed = False  # contexts outlive replays, and what is called in them must not be real
+quiet = False  # nothing is open here, nor ever was what outlives its end: no call needs to look further
 
 
 def mark(name: str) -> None:
@@ -65,7 +67,7 @@ def marked() -> frozenset[str]:
 
 def idle() -> bool:
     """Cheap: nothing is open in this process, and nobody here belongs to a replay, not even to an ended one."""
-    return (
+    return quiet or (
         _has_looked
         and not _open_recordings
         and not _open_replays
@@ -73,6 +75,13 @@ def idle() -> bool:
         and _sealed is None
         and not _joined
         and current_frame().replay is None
+    )
+
+
+def _note_quiet() -> None:
+    global quiet
+    quiet = _has_looked and not (
+        _open_recordings or _open_replays or _joined or _has_replayed or _sealed is not None
     )
 
 
@@ -108,7 +117,10 @@ def recordings() -> tuple[RecordingSession, ...]:
 
 
 def _open(sessions: tuple[RecordingSession, ...]) -> tuple[RecordingSession, ...]:
-    return tuple(session for session in sessions if session.is_open)
+    for session in sessions:
+        if not session.is_open:
+            return tuple(one for one in sessions if one.is_open)
+    return sessions
 
 
 def _placed() -> tuple[RecordingSession, ...] | None:
@@ -131,6 +143,8 @@ def replay() -> ReplaySession | None:
         return here
     if _open_replays:
         return _open_replays[0]
+    if not _has_replayed:
+        return _sealed
     return _sealed or _left_behind.get(threading.current_thread())
 
 
@@ -154,6 +168,7 @@ def seal(session: ReplaySession) -> None:
     """From now on no boundary of this process runs for real: it was started for this replay alone."""
     global _sealed
     _sealed = session
+    _note_quiet()
 
 
 def unseal(session: ReplaySession) -> None:
@@ -189,13 +204,17 @@ def recordings_around() -> tuple[RecordingSession, ...]:
 
 def open_recording(session: RecordingSession) -> None:
     _open_recordings.append(session)
+    _note_quiet()
     frame = current_frame()
     set_frame(replace(frame, recordings=(*frame.recordings, session)))
     _tell()
 
 
 def open_replay(session: ReplaySession) -> None:
+    global _has_replayed
+    _has_replayed = True
     _open_replays.append(session)
+    _note_quiet()
     frame = current_frame()
     _outer[id(session)] = frame
     set_frame(replace(frame, replay=session, step=None))
@@ -220,6 +239,7 @@ def close(session: RecordingSession | ReplaySession) -> None:
 def _tell() -> None:
     """Tell the processes that are started from now on: each by where it is started, and those whose start
     is not seen by the environment."""
+    _note_quiet()
     with _telling:
         _processes.leave(_word_for_all())
         if _open_recordings or _open_replays or _joined or _sealed is not None:
@@ -260,6 +280,7 @@ def _after_fork() -> None:
     if not (_open_recordings or _open_replays or _joined or _sealed is not None):
         _has_looked = False
         _processes.forget()
+    _note_quiet()
 
 
 os.register_at_fork(after_in_child=_after_fork)

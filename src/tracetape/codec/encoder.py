@@ -7,18 +7,14 @@ from typing import Any
 import orjson
 
 from tracetape.codec.opaque import opaque_tag
+from tracetape.codec.plain import DEPTH_LIMIT, LEAST, MOST, is_plain
 from tracetape.codec.registry import TAG, Codec, Tree, codec_for, codec_of
 from tracetape.model.payload import Payload, digest_of
 
-__all__ = ["DEPTH_LIMIT", "encode", "is_text", "to_tree"]
-
-DEPTH_LIMIT = 180
-"""Levels of JSON. Readers of traces commonly stop at 200, orjson at 254."""
+__all__ = ["DEPTH_LIMIT", "encode", "is_text", "json_text", "to_tree"]
 
 SIZE_LIMIT = 2_000_000
 """Containers in one value. Shared references come out as copies: thirty lists can mean 2^30 of them."""
-
-_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def encode(value: Any) -> Payload:
@@ -27,12 +23,26 @@ def encode(value: Any) -> Payload:
     What is no Exception goes through, for it is not about the value: SystemExit and KeyboardInterrupt of a
     handler of signals, the halt of a replay.
     """
+    utf8 = _json(value)
+    return Payload(utf8.decode(), digest_of(utf8), len(utf8))
+
+
+def json_text(value: Any) -> str:
+    """The text alone, of what is a part of something stored. Raises like `encode`."""
+    return _json(value).decode()
+
+
+def _json(value: Any) -> bytes:
+    try:
+        if is_plain(value):
+            return orjson.dumps(value)
+    except Exception:  # noqa: BLE001, S110 - a lone surrogate; another thread that changes the value
+        pass
     tree = to_tree(value)
     try:
-        utf8 = orjson.dumps(tree)
+        return orjson.dumps(tree)
     except (TypeError, ValueError, RecursionError, MemoryError):
-        utf8 = orjson.dumps(opaque_tag(value, "could not be written as JSON"))
-    return Payload(utf8.decode(), digest_of(utf8), len(utf8))
+        return orjson.dumps(opaque_tag(value, "could not be written as JSON"))
 
 
 def to_tree(value: Any) -> Tree:
@@ -73,7 +83,7 @@ class _Walk:
         if cls is str:
             return value if value.isascii() or is_text(value) else self.tagged(value, _TEXT)
         if cls is int:
-            return value if _LEAST <= value <= _MOST else self.tagged(value, _INT)
+            return value if LEAST <= value <= MOST else self.tagged(value, _INT)
         if value is None or cls is bool:
             return value
         if cls is float:
@@ -115,7 +125,7 @@ class _Walk:
                 return self.pairs(value)
             # Most values are texts and small numbers: they are spared the call.
             cls = type(one)
-            plain = (cls is str and one.isascii()) or (cls is int and _LEAST <= one <= _MOST) or one is None
+            plain = (cls is str and one.isascii()) or (cls is int and LEAST <= one <= MOST) or one is None
             made[key] = one if plain else tree(one)
         return made
 

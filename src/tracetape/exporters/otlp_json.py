@@ -1,27 +1,42 @@
-"""SpanRecord → one line of OTLP JSON.
+"""Span → one line of OTLP JSON.
 
 The form is that of the OTLP/JSON encoding (OTLP specification, "JSON Protobuf Encoding"): camelCase keys,
 ids in hex, enums as integers, 64-bit integers as strings, bytes in base64. One line is one TracesData with
 one span, so that a damaged line costs one span.
+
+A span is written in parts, for the recorder knows some of them long before the others and notes them twice:
+
+    told = constant({"tracetape.boundary.name": "ask"})         # once for all spans that say so
+    head = begun(trace_id, span_id, parent_id, "ask", start_ns)
+    line = line_of(body(head, end_ns, [told, *entries({"tracetape.seq": 7})]), prefix_of(resource, scope))
 """
 
 from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
-from tracetape.model.span import NOTHING, Scope, SpanRecord
+from tracetape.model.span import NOTHING, Event, Link, Scope, SpanRecord, Status
 
-__all__ = ["encode_line"]
+__all__ = ["Body", "Entry", "begun", "body", "constant", "encode_line", "entries", "line_of", "prefix_of"]
+
+Body = dict[str, Any]
+"""A span of the OTLP JSON form."""
+Entry = Any
+"""One element of an array of attributes; or several that are JSON already, as `constant` gives them."""
 
 _KINDS = {"UNSPECIFIED": 0, "INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUMER": 5}
 _CODES = {"UNSET": 0, "OK": 1, "ERROR": 2}
 _INT64 = 2**63
+_END = b"]}]}]}\n"
+_UNSET = Status()
+_PREFIXES_KEPT = 64
+
+_prefixes: dict[tuple[int, Scope], tuple[Mapping[str, Any], bytes]] = {}
 
 
 def encode_line(span: SpanRecord, resource: Mapping[str, Any] = NOTHING) -> bytes:
@@ -29,108 +44,125 @@ def encode_line(span: SpanRecord, resource: Mapping[str, Any] = NOTHING) -> byte
 
     resource: for a span that brings none of its own.
     """
-    try:
-        body = orjson.dumps(_span(span, _same))
-    except TypeError:
-        body = orjson.dumps(_span(span, _clean))
-    return _prefix(_Frozen(span.resource or resource), span.scope) + body + b"]}]}]}\n"
-
-
-class _Frozen:
-    """A resource as a cache key: by identity, for it is the same mapping for a whole run."""
-
-    __slots__ = ("mapping",)
-
-    def __init__(self, mapping: Mapping[str, Any]) -> None:
-        self.mapping = mapping
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Frozen) and other.mapping is self.mapping
-
-    def __hash__(self) -> int:
-        return id(self.mapping)
-
-
-@lru_cache(maxsize=64)
-def _prefix(resource: _Frozen, scope: Scope) -> bytes:
-    about = {"attributes": _attributes(resource.mapping, _clean)}
-    by = {"name": _clean(scope.name)} | ({"version": _clean(scope.version)} if scope.version else {})
-    return (
-        b'{"resourceSpans":[{"resource":'
-        + orjson.dumps(about)
-        + b',"scopeSpans":[{"scope":'
-        + orjson.dumps(by)
-        + b',"spans":['
-    )
-
-
-def _span(span: SpanRecord, text: Any) -> dict[str, Any]:
-    written: dict[str, Any] = {"traceId": span.trace_id, "spanId": span.span_id}
-    if span.parent_id is not None:
-        written["parentSpanId"] = span.parent_id
-    written["name"] = text(span.name)
-    written["kind"] = _KINDS.get(span.kind, 1)
-    written["startTimeUnixNano"] = str(span.start_ns)
-    written["endTimeUnixNano"] = str(span.end_ns or 0)
-    written["attributes"] = _attributes(span.attributes, text)
+    head = begun(span.trace_id, span.span_id, span.parent_id, span.name, span.start_ns, span.kind)
+    whole = body(head, span.end_ns, entries(span.attributes), span.status, span.events, span.links)
     if span.dropped_attributes:
-        written["droppedAttributesCount"] = span.dropped_attributes
-    if span.events:
-        written["events"] = [
-            {
-                "timeUnixNano": str(event.time_ns),
-                "name": text(event.name),
-                "attributes": _attributes(event.attributes, text),
-            }
-            for event in span.events
+        whole["droppedAttributesCount"] = span.dropped_attributes
+    return line_of(whole, prefix_of(span.resource or resource, span.scope))
+
+
+def begun(
+    trace_id: str, span_id: str, parent_id: str | None, name: str, start_ns: int, kind: str = "INTERNAL"
+) -> Body:
+    """What is known of a span at its start, for `body`."""
+    head: Body = {"traceId": trace_id, "spanId": span_id}
+    if parent_id is not None:
+        head["parentSpanId"] = parent_id
+    head["name"] = name
+    head["kind"] = _KINDS.get(kind, 1)
+    head["startTimeUnixNano"] = str(start_ns)
+    return head
+
+
+def body(
+    head: Body,
+    end_ns: int | None,
+    attributes: list[Entry],
+    status: Status = _UNSET,
+    events: Iterable[Event] = (),
+    links: Iterable[Link] = (),
+) -> Body:
+    """The whole span. `head` stays as it is."""
+    whole = {**head, "endTimeUnixNano": str(end_ns or 0), "attributes": attributes}
+    if events:
+        whole["events"] = [
+            {"timeUnixNano": str(one.time_ns), "name": one.name, "attributes": entries(one.attributes)}
+            for one in events
         ]
-    if span.links:
-        written["links"] = [
-            {
-                "traceId": link.trace_id,
-                "spanId": link.span_id,
-                "attributes": _attributes(link.attributes, text),
-            }
-            for link in span.links
+    if links:
+        whole["links"] = [
+            {"traceId": one.trace_id, "spanId": one.span_id, "attributes": entries(one.attributes)}
+            for one in links
         ]
-    status: dict[str, Any] = {}
-    if span.status.code != "UNSET":
-        status["code"] = _CODES.get(span.status.code, 0)
-        if span.status.message:
-            status["message"] = text(span.status.message)
-    written["status"] = status
-    return written
+    told: dict[str, Any] = {}
+    if status.code != "UNSET":
+        told["code"] = _CODES.get(status.code, 0)
+        if status.message:
+            told["message"] = status.message
+    whole["status"] = told
+    return whole
 
 
-def _attributes(attributes: Mapping[str, Any], text: Any) -> list[dict[str, Any]]:
-    return [{"key": text(key), "value": _value(value, text)} for key, value in attributes.items()]
+def line_of(whole: Body, prefix: bytes) -> bytes:
+    """A span as a line, line feed included. Strings that UTF-8 cannot hold are written with `?`."""
+    try:
+        written = orjson.dumps(whole)
+    except TypeError:
+        written = orjson.dumps(_clean(whole))
+    return b"".join((prefix, written, _END))
 
 
-def _value(value: Any, text: Any) -> dict[str, Any]:
+def prefix_of(resource: Mapping[str, Any], scope: Scope) -> bytes:
+    """What comes before the span in its line: kept, for a run has one resource, the same mapping each time."""
+    key = (id(resource), scope)
+    found = _prefixes.get(key)
+    if found is not None and found[0] is resource:
+        return found[1]
+    about = {"attributes": entries(resource)}
+    by = {"name": scope.name} | ({"version": scope.version} if scope.version else {})
+    prefix = b'{"resourceSpans":[{"resource":%b,"scopeSpans":[{"scope":%b,"spans":[' % (
+        orjson.dumps(_clean(about)),
+        orjson.dumps(_clean(by)),
+    )
+    if len(_prefixes) >= _PREFIXES_KEPT:
+        _prefixes.clear()
+    _prefixes[key] = (resource, prefix)
+    return prefix
+
+
+def constant(attributes: Mapping[str, Any]) -> Entry:
+    """Attributes that many spans have, encoded once. At least one."""
+    return orjson.Fragment(orjson.dumps(_clean(entries(attributes)))[1:-1])
+
+
+def entries(attributes: Mapping[str, Any]) -> list[Entry]:
+    """Attributes as the array that OTLP JSON has for them."""
+    return [
+        {"key": key, "value": {"stringValue": value} if type(value) is str else _value(value)}
+        for key, value in attributes.items()
+    ]
+
+
+def _value(value: Any) -> dict[str, Any]:
     """An AnyValue. What OTLP has no form for is written as its text."""
-    if isinstance(value, str):
-        return {"stringValue": text(value)}
-    if isinstance(value, bool):
+    if value is True or value is False:
         return {"boolValue": value}
     if isinstance(value, int):
         return {"intValue": str(value)} if -_INT64 <= value < _INT64 else {"stringValue": str(value)}
     if isinstance(value, float):
         return {"doubleValue": value if math.isfinite(value) else _NAMES[str(value)]}
+    if isinstance(value, str):
+        return {"stringValue": value}
     if isinstance(value, (list, tuple)):
-        return {"arrayValue": {"values": [_value(one, text) for one in value]}}
+        return {
+            "arrayValue": {"values": [{"stringValue": one} if type(one) is str else _value(one) for one in value]}
+        }
     if isinstance(value, Mapping):
-        return {"kvlistValue": {"values": _attributes({str(key): one for key, one in value.items()}, text)}}
+        return {"kvlistValue": {"values": entries({str(key): one for key, one in value.items()})}}
     if isinstance(value, bytes):
         return {"bytesValue": base64.b64encode(value).decode("ascii")}
-    return {} if value is None else {"stringValue": text(str(value))}
+    return {} if value is None else {"stringValue": str(value)}
 
 
 _NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
-def _same(text: str) -> str:
-    return text
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+def _clean(part: Any) -> Any:
+    """The same with `?` for what UTF-8 cannot hold."""
+    if isinstance(part, str):
+        return part.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(part, list):
+        return [_clean(one) for one in part]
+    if isinstance(part, dict):
+        return {_clean(key): _clean(one) for key, one in part.items()}
+    return part

@@ -40,7 +40,7 @@ def _nothing_can(cls: type) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundarySpec:
     """What `@boundary` said. The functions get the arguments by name, without self or cls."""
 
@@ -104,14 +104,15 @@ class Call:
     storable: Callable[[type], bool] = _nothing_can
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Invoke:
-    """What a mode yields to have the function run."""
+    """What a mode yields to have the function run. Neither it nor an outcome is frozen: one of each is made at each
+    call, and that would cost three times as much."""
 
     call: Call
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Returned:
     """`shape` says what a plain function handed out: a value, or an awaitable of the value."""
 
@@ -119,13 +120,13 @@ class Returned:
     shape: str = PLAIN
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Raised:
     error: BaseException
     shape: str = PLAIN
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Streamed:
     """The items, and how it ended: `finished`, `raised` or `abandoned` by its consumer.
 
@@ -143,7 +144,7 @@ class Streamed:
     exhausted: Callable[[], NoReturn] | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Cancelled:
     """The caller cancelled it.
 

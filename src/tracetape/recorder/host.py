@@ -6,21 +6,30 @@ import logging
 import os
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import NonRecordingSpan, ProxyTracerProvider, Span, SpanContext, TraceFlags, Tracer
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    ProxyTracerProvider,
+    Span,
+    SpanContext,
+    TraceFlags,
+    Tracer,
+    TracerProvider,
+)
 
 from tracetape import __version__
 from tracetape.semconv import names
 
 __all__ = [
     "HostSpan",
+    "current_span_in",
     "nearest_in",
     "present",
+    "provider",
     "remote_span",
     "resource",
     "revision",
@@ -51,10 +60,16 @@ _log = logging.getLogger("tracetape")
 _said = False
 _ids = _Ids()
 _NEAREST = otel_context.create_key("tracetape-nearest-span")
+_SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _tracer: tuple[Any, Tracer] | None = None
+_revision: tuple[Any, str | None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+# The one key of a context that has nothing but a span.
+(_SPAN,) = trace.set_span_in_context(trace.INVALID_SPAN, Context())
+_get_current, _attach = otel_context.get_current, otel_context.attach
+
+
 class HostSpan:
     """A started span. `context` makes it current; ids are lower-case hex.
 
@@ -63,73 +78,116 @@ class HostSpan:
     unseen_parent:  there are such dropped spans.
     """
 
-    span: Span
-    context: Context
-    trace_id: str
-    span_id: str
-    parent_id: str | None
-    unseen_parent: bool
+    __slots__ = ("context", "parent_id", "span", "span_id", "trace_id", "unseen_parent")
+
+    def __init__(
+        self,
+        span: Span,
+        context: Context,
+        trace_id: str,
+        span_id: str,
+        parent_id: str | None = None,
+        *,
+        unseen_parent: bool = False,
+    ) -> None:
+        self.span, self.context = span, context
+        self.trace_id, self.span_id, self.parent_id = trace_id, span_id, parent_id
+        self.unseen_parent = unseen_parent
 
     def current(self) -> Context:
-        return otel_context.get_current()
+        return _get_current()
 
     def attach(self) -> None:
-        otel_context.attach(self.context)
+        _attach(self.context)
 
     def detach(self, before: Context) -> None:
         """By value, not by a token: OpenTelemetry logs an error for one of another context, and an exception
         out of a signal handler may come between the two."""
-        now = otel_context.get_current()
+        now = _get_current()
         if now is self.context:
-            otel_context.attach(before)
+            _attach(before)
         elif trace.get_current_span(now) is self.span:
             # The function has left something for its caller (baggage): that stays, our span does not.
             below = otel_context.set_value(_NEAREST, otel_context.get_value(_NEAREST, before), now)
-            otel_context.attach(trace.set_span_in_context(trace.get_current_span(before), below))
+            _attach(trace.set_span_in_context(trace.get_current_span(before), below))
 
 
 def present() -> bool:
     """Whether the program has set a tracer provider."""
-    return type(trace.get_tracer_provider()) is not ProxyTracerProvider
+    return provider() is not None
 
 
-def start_span(name: str, attributes: Mapping[str, Any], start_ns: int, within: Context | None = None) -> HostSpan:
+def _first_look() -> TracerProvider | None:
+    """By the API's own function, which loads a provider that the environment names. It looks into the environment
+    at every call; so later ones go by what it keeps, where that is still kept under this name."""
+    global provider
+    found = _as_the_api_says()
+    provider = _kept_by_the_api if hasattr(trace, "_TRACER_PROVIDER") else _as_the_api_says
+    return found
+
+
+def _as_the_api_says() -> TracerProvider | None:
+    found = trace.get_tracer_provider()
+    return None if type(found) is ProxyTracerProvider else found
+
+
+def _kept_by_the_api() -> TracerProvider | None:
+    return trace._TRACER_PROVIDER
+
+
+provider: Callable[[], TracerProvider | None] = _first_look
+"""What the program has set."""
+
+
+def current_span_in(context: Context) -> Span:
+    """The span that is current in a context; the API's invalid one where none is."""
+    found = context.get(_SPAN)
+    return found if found is not None else trace.INVALID_SPAN  # type: ignore[return-value]
+
+
+def start_span(name: str, attributes: dict[str, Any], start_ns: int, within: Context | None = None) -> HostSpan:
     """Start a span on the provider that is set now, under `within` (default: the current context).
 
     Where no SDK is set up or it is disabled, the ids are made here: a recording needs them all the same.
     """
-    parent = otel_context.get_current() if within is None else within
-    above = trace.get_current_span(parent).get_span_context()
-    span = _started(name, parent, attributes, start_ns)
-    own = span.get_span_context()
-    if not own.is_valid or own.span_id == above.span_id:
+    parent = _get_current() if within is None else within
+    over = current_span_in(parent)
+    above = over.get_span_context()
+    trace_id, above_id = above.trace_id, f"{above.span_id:016x}" if above.is_valid else None
+    owner = provider()
+    if owner is None:
+        span: Span = trace.INVALID_SPAN
+        own = above
+    else:
+        span = _started(owner, name, parent, attributes, start_ns)
+        own = span.get_span_context()
+    if own.span_id == above.span_id or not own.is_valid:
         own = SpanContext(
-            trace_id=above.trace_id if above.is_valid else _ids.generate_trace_id(),
-            span_id=_ids.generate_span_id(),
-            is_remote=False,
-            trace_flags=above.trace_flags if above.is_valid else TraceFlags(TraceFlags.SAMPLED),
+            trace_id if above_id else _ids.generate_trace_id(),
+            _ids.generate_span_id(),
+            False,
+            above.trace_flags if above_id else _SAMPLED,
         )
         span = NonRecordingSpan(own)
-    nearest = otel_context.get_value(_NEAREST, parent)
-    unseen = _was_dropped(trace.get_current_span(parent), nearest)
-    above_id = nearest if unseen else trace.format_span_id(above.span_id) if above.is_valid else None
-    span_id = trace.format_span_id(own.span_id)
-    current = otel_context.set_value(_NEAREST, span_id, trace.set_span_in_context(span, parent))
+    nearest = parent.get(_NEAREST)
+    unseen = nearest is not None and nearest != above_id and _was_dropped(over)
+    span_id = f"{own.span_id:016x}"
     return HostSpan(
-        span=span,
-        context=current,
-        trace_id=trace.format_trace_id(own.trace_id),
-        span_id=span_id,
-        parent_id=above_id if isinstance(above_id, str) else None,
+        span,
+        Context({**parent, _SPAN: span, _NEAREST: span_id}),
+        f"{own.trace_id:032x}",
+        span_id,
+        nearest if unseen else above_id,  # type: ignore[arg-type]
         unseen_parent=unseen,
     )
 
 
-def _started(name: str, parent: Context, attributes: Mapping[str, Any], start_ns: int) -> Span:
+def _started(owner: TracerProvider, name: str, parent: Context, attributes: dict[str, Any], start_ns: int) -> Span:
     """The host's span; none where its sampler or a processor raises, which is no reason to lose the call."""
     global _said
     try:
-        return _current_tracer().start_span(name, context=parent, attributes=dict(attributes), start_time=start_ns)
+        tracer = _tracer_of(owner)
+        return tracer.start_span(name, context=parent, attributes=attributes, start_time=start_ns)
     except Exception as error:  # noqa: BLE001
         if not _said:
             _said = True
@@ -152,20 +210,14 @@ def remote_span(trace_id: str, span_id: str, flags: int) -> HostSpan:
     """The span of another process in which this one was started."""
     span = NonRecordingSpan(SpanContext(int(trace_id, 16), int(span_id, 16), True, TraceFlags(flags)))
     within = otel_context.set_value(_NEAREST, span_id, trace.set_span_in_context(span, Context()))
-    return HostSpan(span, within, trace_id, span_id, parent_id=None, unseen_parent=False)
+    return HostSpan(span, within, trace_id, span_id)
 
 
-def _was_dropped(current: Span, nearest: object) -> bool:
-    """Whether the current span is another's that the sampler dropped, under a span of ours. A remote one
-    is in its own service's file."""
+def _was_dropped(current: Span) -> bool:
+    """Whether a current span that is not ours was dropped by the sampler. A remote one is in its own service's
+    file."""
     context = current.get_span_context()
-    return (
-        nearest is not None
-        and context.is_valid
-        and not context.is_remote
-        and not current.is_recording()
-        and trace.format_span_id(context.span_id) != nearest
-    )
+    return context.is_valid and not context.is_remote and not current.is_recording()
 
 
 def resource(service_name: str) -> Mapping[str, Any]:
@@ -176,9 +228,14 @@ def resource(service_name: str) -> Mapping[str, Any]:
 
 
 def revision() -> str | None:
-    """The commit that the provider's resource names, for `tracetape.build.id`. Git is never run for it."""
-    found = resource("").get(names.VCS_REVISION)
-    return found if isinstance(found, str) else None
+    """The commit that the provider's resource names, for `tracetape.build.id`. Git is never run for it. Asked at
+    each call, since the program may set its provider during a run."""
+    global _revision
+    owner = provider()
+    if _revision is None or _revision[0] is not owner:
+        found = resource("").get(names.VCS_REVISION)
+        _revision = (owner, found if isinstance(found, str) else None)
+    return _revision[1]
 
 
 def sees_foreign_spans(wanted: Callable[[str], list[Any]]) -> str:
@@ -187,15 +244,15 @@ def sees_foreign_spans(wanted: Callable[[str], list[Any]]) -> str:
     Once per provider. Returns why not, where the provider is set and takes no processor; "" where it does,
     and where there is no provider (then nobody else makes spans either).
     """
-    provider = trace.get_tracer_provider()
-    if type(provider) is ProxyTracerProvider or id(provider) in _watched:
+    owner = provider()
+    if owner is None or id(owner) in _watched:
         return ""
-    add = getattr(provider, "add_span_processor", None)
+    add = getattr(owner, "add_span_processor", None)
     if not callable(add):
-        return f"the provider ({type(provider).__name__}) takes no span processor: spans of others are not seen"
+        return f"the provider ({type(owner).__name__}) takes no span processor: spans of others are not seen"
     from tracetape.exporters.processor import ForeignSpans
 
-    _watched[id(provider)] = provider
+    _watched[id(owner)] = owner
     add(ForeignSpans(wanted))
     return ""
 
@@ -203,16 +260,15 @@ def sees_foreign_spans(wanted: Callable[[str], list[Any]]) -> str:
 _watched: dict[int, Any] = {}
 
 
-def _current_tracer() -> Tracer:
-    """Ours on the provider set now. Fetched once per provider: the SDK's get_tracer takes a lock, on which
-    a signal handler could deadlock."""
+def _tracer_of(owner: TracerProvider) -> Tracer:
+    """Ours on a provider. Fetched once for each: the SDK's get_tracer takes a lock, on which a signal handler
+    could deadlock."""
     global _tracer
-    provider = trace.get_tracer_provider()
-    if _tracer is not None and _tracer[0] is provider:
+    if _tracer is not None and _tracer[0] is owner:
         return _tracer[1]
-    tracer = provider.get_tracer(names.SCOPE_NAME, __version__)
+    tracer = owner.get_tracer(names.SCOPE_NAME, __version__)
     # The SDK's own generator alone: a host that has set another (X-Ray's) needs that one's ids.
     if type(getattr(tracer, "id_generator", None)).__name__ == "RandomIdGenerator":
         tracer.id_generator = _ids  # type: ignore[attr-defined]
-    _tracer = (provider, tracer)
+    _tracer = (owner, tracer)
     return tracer

@@ -41,7 +41,7 @@ class JoinedRun(Run):
             fsync=told.fsync,
             inert=False,
         )
-        self.trace_id = told.trace_id
+        self.trace_id, self.trace_number = told.trace_id, int(told.trace_id, 16)
         self._is_open = True
         self.settings = settings()
         self.opener = threading.Thread()

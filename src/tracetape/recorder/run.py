@@ -19,9 +19,9 @@ from tracetape import __version__, _processes, _sessions
 from tracetape._processes import OpenRun
 from tracetape.config import settings
 from tracetape.errors import RecordingError, UsageError
+from tracetape.exporters import otlp_json
 from tracetape.exporters.file import Lookout, SpanFile
 from tracetape.exporters.marks import MarksFile, remove_finished_marks, remove_marks
-from tracetape.exporters.otlp_json import encode_line
 from tracetape.model.recording import Recording
 from tracetape.model.span import Scope, SpanRecord, Status
 from tracetape.recorder import host
@@ -30,11 +30,13 @@ from tracetape.semconv import names
 
 __all__ = ["Run", "listeners"]
 
+_SCOPE = Scope(names.SCOPE_NAME, __version__)
+
 
 class Run:
     """One run being recorded, or recorded: what `with tracetape.record(path) as run` gives.
 
-    trace_id:   32 hex digits, from when the block is entered.
+    trace_id:   32 hex digits, from when the block is entered. trace_number: the same as an int.
     path:       the file.
     recording:  the run read back; complete once the block is left.
     """
@@ -54,7 +56,7 @@ class Run:
         inert: bool,
     ) -> None:
         self.path = path
-        self.trace_id = ""
+        self.trace_id, self.trace_number = "", 0
         self._is_open = False
         self._ended_elsewhere: Lookout | None = None  # where the root is another process's to end
         self.opener = threading.current_thread()
@@ -66,6 +68,7 @@ class Run:
         self._marks: MarksFile | None = None
         self._open_calls: set[int] = set()
         self._unseen = ""
+        self._prefix: bytes | None = None  # what each line of ours begins with
 
     @property
     def is_open(self) -> bool:
@@ -115,6 +118,7 @@ class Run:
         )
         self._root = host.start_span(self._name, marked, self._started)
         self.trace_id = self._root.trace_id
+        self.trace_number = int(self.trace_id, 16)
         self.opener = threading.current_thread()
         self._is_open = True
         self._told = self._tell()
@@ -166,18 +170,27 @@ class Run:
         if self._marks is not None:
             self._marks.close()
 
+    def append(self, span: otlp_json.Body) -> None:
+        """Write one span of ours, with the resource of this run."""
+        self._append(span["spanId"], self._line(span))
+
     def write(self, span: SpanRecord) -> None:
-        """Append one span, with the resource of this run where it brings none of its own."""
+        """Write one span of whomever, with the resource of this run where it brings none of its own."""
+        if span.trace_id != self.trace_id:
+            span = replace(span, trace_id=self.trace_id)  # see _line
+        self._append(span.span_id, otlp_json.encode_line(span, self._resource))
+
+    def _append(self, span_id: str, line: bytes) -> None:
         file = self._file
         if file is not None:
-            file.write(self._line(span))
+            file.write(line)
         if self._marks is not None:
-            self._marks.end(span.span_id)  # not earlier: until then the mark is all that there is of the call
+            self._marks.end(span_id)  # not earlier: until then the mark is all that there is of the call
 
-    def mark(self, span: SpanRecord) -> None:
-        """Note a span that has begun, in case that the process dies in it; `write` takes it back."""
+    def mark(self, span: otlp_json.Body) -> None:
+        """Note a span that has begun, in case that the process dies in it; `append` takes it back."""
         if self._marks is not None:
-            self._marks.start(span.span_id, self._line(span))
+            self._marks.start(span["spanId"], self._line(span))
 
     def unmark(self, span_id: str) -> None:
         """A span that was noted will never be written."""
@@ -189,11 +202,13 @@ class Run:
         """Whether this run notes what has begun."""
         return self._marks is not None
 
-    def _line(self, span: SpanRecord) -> bytes:
-        if span.trace_id != self.trace_id:
+    def _line(self, span: otlp_json.Body) -> bytes:
+        if span["traceId"] != self.trace_id:
             # A request's own trace inside this run: in this file it is a part of the run.
-            span = replace(span, trace_id=self.trace_id)
-        return encode_line(span, self._resource)
+            span = {**span, "traceId": self.trace_id}
+        if self._prefix is None:
+            self._prefix = otlp_json.prefix_of(self._resource, _SCOPE)
+        return otlp_json.line_of(span, self._prefix)
 
     def opened(self, seq: int) -> None:
         """A call has begun; `ended` takes it back. What is left at the end was never finished."""
@@ -238,28 +253,20 @@ class Run:
         """Spans of others between ours exist and the host's sampler dropped them."""
         self._unseen = self._unseen or "spans of other instrumentations were dropped by the host's sampler"
 
-    def _root_record(self, attributes: Mapping[str, Any]) -> SpanRecord:
-        return SpanRecord(
-            trace_id=self._root.trace_id,
-            span_id=self._root.span_id,
-            parent_id=self._root.parent_id,
-            name=self._name,
-            start_ns=self._started,
-            attributes=attributes,
-            resource=self._resource,
-            scope=Scope(names.SCOPE_NAME, __version__),
-        )
+    def _root_head(self, run: Run) -> otlp_json.Body:
+        """The head of this run's root, for its own file or for that of a recording around it, where it is a span
+        like others."""
+        root = self._root
+        parent_id = root.parent_id if run.trace_id == self.trace_id else run.root_id
+        return otlp_json.begun(root.trace_id, root.span_id, parent_id, self._name, self._started)
 
-    def _as_inside(self, run: Run, record: SpanRecord) -> SpanRecord:
-        """This run's root as a span of a recording around it."""
-        return replace(record, parent_id=run.root_id) if run.trace_id != self.trace_id else record
+    def _files(self) -> list[Run]:
+        """The recordings whose files this run's root is written into: its own and those around it."""
+        return [self, *(run for run in self._enclosing if isinstance(run, Run))]
 
     def _mark_root(self, attributes: Mapping[str, Any]) -> None:
-        record = self._root_record(attributes)
-        self.mark(record)
-        for run in self._enclosing:
-            if isinstance(run, Run):
-                run.mark(self._as_inside(run, record))
+        for run in self._files():
+            run.mark(otlp_json.body(self._root_head(run), None, otlp_json.entries(attributes)))
 
     def _end(self, error: BaseException | None) -> None:
         ended = time.time_ns()
@@ -277,21 +284,17 @@ class Run:
         message = guard("an exception's text", lambda: f"{type(error).__qualname__}: {error}"[:1000])
         message = message or type(error).__qualname__ if failed else ""
         status = Status("ERROR", message) if failed else Status()
-        record = replace(self._root_record(told), end_ns=ended, status=status)
-        self.write(record)
-        for run in self._enclosing:
-            if isinstance(run, Run):
-                run.write(self._as_inside(run, record))
-        guard("the root on the host's provider", self._end_host_span, record, told)
+        for run in self._files():
+            run.append(otlp_json.body(self._root_head(run), ended, otlp_json.entries(told), status))
+        guard("the root on the host's provider", self._end_host_span, told, status, ended)
 
-    def _end_host_span(self, record: SpanRecord, told: Mapping[str, Any]) -> None:
+    def _end_host_span(self, told: Mapping[str, Any], status: Status, ended: int) -> None:
         span = self._root.span
         if span.is_recording():
             span.set_attributes(told)
-            if record.status.code == "ERROR":
-                shown = record.status.message if self.settings.host_content else None
-                span.set_status(StatusCode.ERROR, shown)
-        span.end(record.end_ns)
+            if status.code == "ERROR":
+                span.set_status(StatusCode.ERROR, status.message if self.settings.host_content else None)
+        span.end(ended)
 
 
 def listeners(trace_id: str) -> list[Any]:

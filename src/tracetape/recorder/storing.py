@@ -6,12 +6,12 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tracetape.codec import encode
+from tracetape.codec import encode, json_text
 from tracetape.model.call import BoundarySpec, Streamed
 from tracetape.model.payload import Payload
 from tracetape.semconv import genai
 
-__all__ = ["guard", "stored_input", "stored_output", "stream_payload", "text_of", "usage"]
+__all__ = ["answer_of", "guard", "stored_input", "stored_item", "stored_output", "stream_payload", "text_of"]
 
 _log = logging.getLogger("tracetape")
 _said: set[str] = set()
@@ -22,7 +22,7 @@ def stored_input(spec: BoundarySpec, arguments: Mapping[str, Any]) -> tuple[Payl
     that the plain arguments are not."""
     chosen = spec.input
     if chosen is None:
-        return encode(dict(arguments)), False
+        return encode(arguments if type(arguments) is dict else dict(arguments)), False
     stored = guard("input=", lambda: encode(dict(chosen(**arguments))))
     return stored, stored is None
 
@@ -34,21 +34,43 @@ def stored_output(spec: BoundarySpec, value: Any) -> Payload | None:
     return stored
 
 
-def usage(spec: BoundarySpec, value: Any) -> dict[str, int]:
+def answer_of(spec: BoundarySpec, value: Any) -> tuple[dict[str, int], str | None]:
+    """The usage that a result tells of, by `usage=` or as a known SDK's response; the model that answered."""
+    counts, model = genai.answer_of(value)
     if spec.usage is None:
-        return genai.usage_of(value)
+        return counts, model
     counted = guard("usage=", lambda: dict(spec.usage(value)))  # type: ignore[misc]
-    return {name: n for name, n in (counted or {}).items() if type(name) is str and type(n) is int}
+    return {name: n for name, n in (counted or {}).items() if type(name) is str and type(n) is int}, model
 
 
-def stream_payload(items: list[Payload | None], outcome: Streamed) -> Payload:
-    """`{"items": […]}`, with `error` and `value` where there is one; the items are encoded already."""
-    parts = ['"items":[' + ",".join("null" if item is None else item.text for item in items) + "]"]
+def stored_item(item: Any) -> Any:
+    """An item of a stream, for `stream_payload`: its text, since the consumer may change what it gets; what nobody
+    can change as it is, to be written with all the others."""
+    return item if type(item) in _FIXED else _Text(json_text(item))
+
+
+def stream_payload(items: list[Any], outcome: Streamed) -> Payload:
+    """`{"items": […]}`, with `error` and `value` where there is one. `items` are those of `stored_item`; None is
+    one that could not be stored."""
+    written = (item.text if type(item) is _Text else json_text(item) for item in items)
+    parts = ['"items":[' + ",".join(written) + "]"]
     if outcome.error is not None:
-        parts.append('"error":' + encode(outcome.error).text)
+        parts.append('"error":' + json_text(outcome.error))
     if outcome.value is not None:
-        parts.append('"value":' + encode(outcome.value).text)
+        parts.append('"value":' + json_text(outcome.value))
     return Payload.of("{" + ",".join(parts) + "}")
+
+
+class _Text:
+    """JSON text, as opposed to a text that is to be one."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+_FIXED = frozenset({str, int, float, bool, type(None)})
 
 
 def text_of(what: str, source: Any, arguments: Any) -> str | None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tracetape.config import Settings
 from tracetape.errors import FormatError
+from tracetape.model.call import BoundarySpec
 from tracetape.model.crossing import Crossing
 from tracetape.model.payload import Payload
 from tracetape.model.span import SpanRecord
@@ -47,9 +48,34 @@ def span(attributes: dict[str, Any], **more: Any) -> SpanRecord:
     )
 
 
+SPEC = BoundarySpec(name="ask", kind="llm", code="app.ask")
+
+
 def written(crossing: Crossing, content: dict[str, Any]) -> dict[str, Any]:
-    identity = write.identity(crossing, "app.ask", {"prompt": "hi", "temperature": 0.5}, "build-9")
-    return identity | write.outcome(crossing, "gpt-5-mini-2026") | content
+    """What the recorder writes of a call that becomes this crossing."""
+    spec = replace(SPEC, name=crossing.boundary, kind=crossing.kind)
+    return (
+        write.boundary(spec)
+        | write.call(
+            spec,
+            {"prompt": "hi", "temperature": 0.5},
+            seq=crossing.seq or 0,
+            process_id=crossing.process_id or "",
+            version=crossing.version,
+            model=crossing.model,
+            build_id="build-9",
+        )
+        | write.outcome(crossing.outcome, crossing.shape, response_model="gpt-5-mini-2026", usage=crossing.usage)
+        | content
+    )
+
+
+def in_file(crossing: Crossing) -> dict[str, Any]:
+    return write.content(crossing.input, crossing.output)
+
+
+def on_host(crossing: Crossing, settings: Settings) -> dict[str, Any]:
+    return write.host_content(crossing.input, crossing.output, settings)
 
 
 def facts(crossing: Crossing) -> dict[str, Any]:
@@ -78,7 +104,7 @@ def facts(crossing: Crossing) -> dict[str, Any]:
 
 
 def test_the_attributes_are_those_of_the_design() -> None:
-    assert written(CROSSING, write.content(CROSSING)) == {
+    assert written(CROSSING, in_file(CROSSING)) == {
         "tracetape.schema.version": 1,
         "tracetape.boundary.name": "ask",
         "tracetape.boundary.kind": "llm",
@@ -104,7 +130,7 @@ def test_the_attributes_are_those_of_the_design() -> None:
 
 
 def test_payloads_are_set_last_since_the_sdk_drops_the_oldest() -> None:
-    keys = list(written(CROSSING, write.host_content(CROSSING, Settings())))
+    keys = list(written(CROSSING, on_host(CROSSING, Settings())))
     assert [key for key in keys[-6:] if ".input." in key or ".output." in key] == keys[-6:]
 
 
@@ -112,7 +138,7 @@ def test_payloads_are_set_last_since_the_sdk_drops_the_oldest() -> None:
 def test_a_crossing_reads_back_as_it_was_written(view: str) -> None:
     crossing = replace(CROSSING, output=BIG)
     settings = Settings(piece_limit=7) if view == "host, small pieces" else Settings()
-    content = write.content(crossing) if view == "file" else write.host_content(crossing, settings)
+    content = in_file(crossing) if view == "file" else on_host(crossing, settings)
     read = read_crossing(span(written(crossing, content)))
     assert read is not None
     assert facts(read) == facts(crossing)
@@ -122,7 +148,7 @@ def test_pieces_that_a_backend_made_json_text_are_joined_too() -> None:
     crossing = replace(CROSSING, output=BIG)
     import json
 
-    attributes = written(crossing, write.host_content(crossing, Settings()))
+    attributes = written(crossing, on_host(crossing, Settings()))
     attributes[names.OUTPUT_VALUE] = json.dumps(attributes[names.OUTPUT_VALUE])
     read = read_crossing(span(attributes))
     assert read is not None
@@ -140,14 +166,14 @@ def test_pieces_are_cut_between_characters_within_the_limit(text: str, limit: in
 
 def test_with_content_off_no_value_is_on_the_host_s_span_and_it_says_so() -> None:
     settings = Settings(host_content=False)
-    attributes = write.host_content(replace(CROSSING, output=BIG), settings)
+    attributes = on_host(replace(CROSSING, output=BIG), settings)
     assert attributes == {
         "tracetape.content": "off",
         "tracetape.input.size": 33,  # no digest: so short a value could be guessed
         "tracetape.output.digest": BIG.digest,
         "tracetape.output.size": BIG.size,
     }
-    read = read_crossing(span(written(CROSSING, write.host_content(CROSSING, settings))))
+    read = read_crossing(span(written(CROSSING, on_host(CROSSING, settings))))
     assert read is not None
     assert read.grade == "unusable"
     assert [gap.code for gap in read.gaps] == ["CONTENT_OFF", "CONTENT_OFF"]
@@ -156,7 +182,7 @@ def test_with_content_off_no_value_is_on_the_host_s_span_and_it_says_so() -> Non
 
 def test_over_the_export_limit_payloads_are_left_out_and_the_span_says_so() -> None:
     crossing = replace(CROSSING, output=BIG)
-    attributes = write.host_content(crossing, Settings(export_limit=1_000))
+    attributes = on_host(crossing, Settings(export_limit=1_000))
     assert attributes[names.CONTENT] == "omitted"
     assert names.OUTPUT_VALUE not in attributes
     read = read_crossing(span(written(crossing, attributes)))
@@ -167,7 +193,7 @@ def test_over_the_export_limit_payloads_are_left_out_and_the_span_says_so() -> N
 
 def test_over_the_limit_the_input_goes_first_for_it_only_weakens_matching() -> None:
     crossing = replace(CROSSING, input=BIG)
-    read = read_crossing(span(written(crossing, write.host_content(crossing, Settings(export_limit=1_000)))))
+    read = read_crossing(span(written(crossing, on_host(crossing, Settings(export_limit=1_000)))))
     assert read is not None
     assert (read.input, read.output, read.grade) == (None, CROSSING.output, "rebuilt")
 
@@ -183,7 +209,7 @@ def test_over_the_limit_the_input_goes_first_for_it_only_weakens_matching() -> N
     ],
 )
 def test_what_a_span_lacks_is_graded_and_named(change: dict[str, Any], code: str, grade: str) -> None:
-    attributes = written(CROSSING, write.content(CROSSING)) | change
+    attributes = written(CROSSING, in_file(CROSSING)) | change
     read = read_crossing(span({key: value for key, value in attributes.items() if value is not None}))
     assert read is not None
     assert code in {gap.code for gap in read.gaps}
@@ -193,7 +219,7 @@ def test_what_a_span_lacks_is_graded_and_named(change: dict[str, Any], code: str
 def test_ints_that_a_backend_made_text_are_ints_again() -> None:
     attributes = {
         key: str(value) if isinstance(value, int) else value
-        for key, value in written(CROSSING, write.content(CROSSING)).items()
+        for key, value in written(CROSSING, in_file(CROSSING)).items()
     }
     read = read_crossing(span(attributes))
     assert read is not None
@@ -226,7 +252,7 @@ def test_a_span_without_a_boundary_is_no_crossing() -> None:
     ],
 )
 def test_span_names_are_those_of_the_genai_conventions(kind: str, name: str) -> None:
-    assert write.span_name(replace(CROSSING, kind=kind)) == name
+    assert write.span_name(replace(SPEC, kind=kind), "gpt-5-mini") == name
 
 
 @pytest.mark.parametrize(
@@ -245,8 +271,7 @@ def test_span_names_are_those_of_the_genai_conventions(kind: str, name: str) -> 
     ],
 )
 def test_usage_is_read_from_what_the_sdks_give(result: Any, usage: dict[str, int], model: str | None) -> None:
-    assert genai.usage_of(result) == usage
-    assert genai.response_model_of(result) == model
+    assert genai.answer_of(result) == (usage, model)
 
 
 def test_looking_for_usage_runs_no_property_of_a_program_s_class() -> None:
@@ -255,4 +280,4 @@ def test_looking_for_usage_runs_no_property_of_a_program_s_class() -> None:
         def usage(self) -> Any:
             raise AssertionError("ran")
 
-    assert genai.usage_of(Trap()) == {}
+    assert genai.answer_of(Trap()) == ({}, None)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tracetape.exporters.otlp_json import encode_line
-from tracetape.model.crossing import Crossing
+from tracetape.model.call import BoundarySpec
 from tracetape.model.payload import Payload
 from tracetape.model.span import SpanRecord
 from tracetape.semconv import names, write
@@ -22,17 +22,18 @@ ROOT = f"{1:016x}"
 
 
 def span(number: int, *, end_ns: int | None = 100, trace_id: str = TRACE, **attributes: Any) -> SpanRecord:
-    crossing = Crossing(boundary=f"call{number}", input=Payload.of(f'{{"n":{number}}}'), seq=number)
-    told = write.identity(crossing, "m.f", {}, None)
+    spec = BoundarySpec(name=f"call{number}", code="m.f")
+    given = Payload.of(f'{{"n":{number}}}')
+    told = write.boundary(spec) | write.call(spec, {}, seq=number, process_id="ab")
     if end_ns is None:
-        told |= write.mark(crossing)
+        told |= write.mark(given)
     else:
-        told |= {names.OUTCOME_TYPE: "cancelled"} | write.content(crossing)
+        told |= write.outcome("cancelled") | write.content(given)
     return SpanRecord(
         trace_id=trace_id,
         span_id=f"{number:016x}",
         parent_id=ROOT,
-        name=crossing.boundary,
+        name=spec.name,
         start_ns=number,
         end_ns=end_ns,
         attributes=told | attributes,
@@ -215,7 +216,7 @@ def test_a_call_of_another_tool_without_an_end_is_still_a_gap(path: Path) -> Non
 def test_an_input_over_64_kib_is_left_out_and_said(path: Path, size: int) -> None:
     payload = Payload.of('{"x":"' + "x" * (size - 8) + '"}')
     assert payload.size == size
-    mark = write.mark(Crossing(boundary="big", input=payload))
+    mark = write.mark(payload)
     one = span(9, end_ns=None)
     told = {key: value for key, value in one.attributes.items() if key != names.INPUT_VALUE} | mark
     beside(path, 2).write_bytes(encode_line(replace(one, attributes=told)))
