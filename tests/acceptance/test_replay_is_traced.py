@@ -50,7 +50,7 @@ class Host:
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     """As `set_tracer_provider` would have it, which can be called once in a process."""
     host = Host()
-    monkeypatch.setattr(trace, "get_tracer_provider", lambda: host.provider)
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", host.provider)
     return host
 
 
@@ -443,7 +443,7 @@ def test_a_provider_that_fails_does_not_reach_the_replay(
         def get_tracer(self, *args: object, **kwargs: object) -> Any:
             raise RuntimeError("no tracer")
 
-    monkeypatch.setattr(trace, "get_tracer_provider", Failing)
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", Failing())
     with tracetape.replay(recorded) as tape:
         assert answer("q") == "page of q, answer to q"
     assert tape.report.verdict == "same"

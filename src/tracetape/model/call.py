@@ -106,8 +106,8 @@ class Call:
 
 @dataclass(slots=True)
 class Invoke:
-    """What a mode yields to have the function run. Neither it nor an outcome is frozen: one of each is made at each
-    call, and that would cost three times as much."""
+    """What a mode yields to have the function run. Neither it nor an outcome is frozen: each call makes one of
+    both, and that would cost three times as much."""
 
     call: Call
 
