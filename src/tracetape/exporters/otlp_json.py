@@ -6,9 +6,9 @@ one span, so that a damaged line costs one span.
 
 A span is written in parts, for the recorder knows some of them long before the others and notes them twice:
 
-    told = constant({"tracetape.boundary.name": "ask"})         # once for all spans that say so
+    told = constant({"service": "shop"})                        # once for all spans that say so
     head = begun(trace_id, span_id, parent_id, "ask", start_ns)
-    line = line_of(body(head, end_ns, [told, *entries({"tracetape.seq": 7})]), prefix_of(resource, scope))
+    line = line_of(body(head, end_ns, [told, *entries({"attempt": 7})]), prefix_of(resource, scope))
 """
 
 from __future__ import annotations

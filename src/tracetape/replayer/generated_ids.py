@@ -49,6 +49,7 @@ _LEAST_TURNS = 4
 _LEAST_TURNS_OF_KNOWN = 3
 _HEX = re.compile("[0-9a-f]+")
 _LONG = 20
+_UUID_DIGITS = 32
 
 
 def found_in(text: str) -> Iterator[tuple[Id, re.Match[str]]]:
@@ -63,6 +64,8 @@ def found_in(text: str) -> Iterator[tuple[Id, re.Match[str]]]:
 
 
 def _is_drawn(prefix: str, rest: str) -> bool:
+    if len(rest) == _UUID_DIGITS and _HEX.fullmatch(rest):
+        return True  # a UUID without its dashes, however few letters it has drawn
     turns = len(_TURNS.findall(rest))
     if re.split("[_-]+", prefix)[-2] not in _KNOWN:
         return turns >= _LEAST_TURNS

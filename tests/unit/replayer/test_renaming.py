@@ -29,6 +29,7 @@ U1, U2, U3 = (str(uuid.UUID(int=n << 64)) for n in (1, 2, 3))
         "order-7f3k9q2zx8",
         "call_0a1b2c3d",
         "call_abcdef12",
+        "pyd_ai_68e29840413642749539474407297705",
     ],
 )
 def test_these_are_generated(text: str) -> None:
