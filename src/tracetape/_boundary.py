@@ -190,12 +190,15 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
 
 def _mode() -> Mode | None:
     """What runs a call made here; None where nobody listens."""
+    runs: Any = _sessions.recordings_alone()
+    if runs:
+        return Recorder(BARE, runs, runs[-1].settings)
     if _sessions.idle():
         return on_host() if host.present() else None
     if not _sessions.has_looked():
         _join()
         return _mode()
-    runs: Any = _sessions.recordings()
+    runs = _sessions.recordings()
     replay = _sessions.replay()
     if replay is None:
         if runs:

@@ -151,14 +151,24 @@ def _drive_generator(
     if source is None:
         begun.call.given_up = Streamed(end="abandoned", shape=shape)
         source = begun.step(begun.call.invoke)
+    # What each item passes is had once, and `step` is written out: an item is little work.
+    scope, gate, watchers = begun.scope, begun.call.gate, begun.call.watchers
     resume: Callable[[Any], Any] | None = source.send
     argument: Any = None
+    leaving = False
     while True:
-        leaving = isinstance(argument, GeneratorExit)
         try:
-            if not leaving:
-                begun.go_on()
-            item = begun.step(resume, argument)  # type: ignore[arg-type]
+            if gate is not None and not leaving:
+                gate()
+            if scope is None:
+                item = resume(argument)  # type: ignore[misc]
+            else:
+                before = scope.current()
+                try:
+                    scope.attach()
+                    item = resume(argument)  # type: ignore[misc]
+                finally:
+                    scope.detach(before)
         except StopIteration as stop:
             begun.end(Streamed(end="abandoned" if leaving else "finished", value=stop.value, shape=shape))
             return stop.value
@@ -170,10 +180,13 @@ def _drive_generator(
             raise
         finally:
             resume = argument = None  # see cross_function
-        begun.watch(item)
+        for watch in watchers:
+            watch(item)
+        leaving = False
         try:
             argument, resume = (yield item), source.send
         except GeneratorExit as leave:
+            leaving = True
             if isinstance(begun, Handed) and begun.is_shared():
                 begun.end(Streamed(end="abandoned", shape=shape))
                 raise
@@ -193,18 +206,29 @@ async def _drive_async_generator(
     if source is None:
         begun.call.given_up = Streamed(end="abandoned", shape=shape)
         source = begun.step(begun.call.invoke)
+    scope, gate, watchers = begun.scope, begun.call.gate, begun.call.watchers  # see _drive_generator
     resume: Callable[[Any], Awaitable[Any]] | None = source.asend
     argument: Any = None
+    leaving = cancelled = False
     while True:
-        leaving = isinstance(argument, GeneratorExit)
-        cancelled = argument is not None and is_cancellation(argument)
         left: GeneratorExit | None = None
         try:
             if leaving:
                 item, left = await begun.astep(settled(resume(argument)))  # type: ignore[misc]
             else:
-                begun.go_on()
-                item = await begun.astep(resume(argument))  # type: ignore[misc]
+                if gate is not None:
+                    gate()
+                awaitable = resume(argument)  # type: ignore[misc]
+                if scope is None:
+                    item = await awaitable
+                else:
+                    before = scope.current()
+                    try:
+                        scope.attach()
+                        item = await awaitable
+                    finally:
+                        del awaitable
+                        scope.detach(before)
         except StopAsyncIteration:
             begun.end(Streamed(end="abandoned" if leaving else "finished", shape=shape))
             return
@@ -226,14 +250,18 @@ async def _drive_async_generator(
                 raise left
             finally:
                 left = None
-        begun.watch(item)
+        for watch in watchers:
+            watch(item)
+        leaving = cancelled = False
         try:
             argument, resume = (yield item), source.asend
         except GeneratorExit as leave:
+            leaving = cancelled = True
             # One that was collected together with ours has been closed by itself.
             if getattr(source, "ag_frame", True) is None or (isinstance(begun, Handed) and begun.is_shared()):
                 begun.end(Streamed(end="abandoned", shape=shape))
                 raise
             argument, resume = leave, source.athrow
         except BaseException as thrown:
+            cancelled = is_cancellation(thrown)
             argument, resume = thrown, source.athrow

@@ -33,6 +33,7 @@ __all__ = [
     "open_replay",
     "opened_recordings",
     "recordings",
+    "recordings_alone",
     "recordings_around",
     "records_nothing",
     "replay",
@@ -114,6 +115,15 @@ def recordings() -> tuple[RecordingSession, ...]:
             session.count_unplaced()
         return _open(_joined)
     return found
+
+
+def recordings_alone() -> tuple[RecordingSession, ...]:
+    """`recordings()` where that is easily told: the context names them, they are open, and nothing is replayed; else
+    ()."""
+    if _has_replayed or _joined or _sealed is not None:
+        return ()
+    here = current_frame().recordings
+    return here if here and here[-1].is_open and (len(here) == 1 or _open(here) is here) else ()
 
 
 def _open(sessions: tuple[RecordingSession, ...]) -> tuple[RecordingSession, ...]:

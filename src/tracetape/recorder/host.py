@@ -6,6 +6,7 @@ import logging
 import os
 import random
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from opentelemetry import context as otel_context
@@ -28,6 +29,7 @@ __all__ = [
     "HostSpan",
     "current_span_in",
     "nearest_in",
+    "place",
     "present",
     "provider",
     "remote_span",
@@ -67,32 +69,30 @@ _revision: tuple[Any, str | None] | None = None
 
 # The one key of a context that has nothing but a span.
 (_SPAN,) = trace.set_span_in_context(trace.INVALID_SPAN, Context())
-_get_current, _attach = otel_context.get_current, otel_context.attach
+# Each step of a function asks four times. Where the API keeps the current context in a ContextVar, as it does
+# unless the host has chosen another runtime, that one is asked itself.
+_current: Any = getattr(getattr(otel_context, "_RUNTIME_CONTEXT", None), "_current_context", None)
+_in_var = isinstance(_current, ContextVar)
+_get_current: Callable[[], Context] = _current.get if _in_var else otel_context.get_current
+_attach: Callable[[Context], Any] = _current.set if _in_var else otel_context.attach
 
 
 class HostSpan:
     """A started span. `context` makes it current; ids are lower-case hex.
 
+    trace_number:   the id of the trace as an int.
     parent_id:      the nearest span that can be in a file: where the host's sampler dropped the spans of
                     others in between, the one of ours above them.
     unseen_parent:  there are such dropped spans.
     """
 
-    __slots__ = ("context", "parent_id", "span", "span_id", "trace_id", "unseen_parent")
+    __slots__ = ("context", "parent_id", "span", "span_id", "trace_id", "trace_number", "unseen_parent")
 
-    def __init__(
-        self,
-        span: Span,
-        context: Context,
-        trace_id: str,
-        span_id: str,
-        parent_id: str | None = None,
-        *,
-        unseen_parent: bool = False,
-    ) -> None:
+    def __init__(self, span: Span, context: Context, trace_number: int, trace_id: str, span_id: str) -> None:
         self.span, self.context = span, context
-        self.trace_id, self.span_id, self.parent_id = trace_id, span_id, parent_id
-        self.unseen_parent = unseen_parent
+        self.trace_number, self.trace_id, self.span_id = trace_number, trace_id, span_id
+        self.parent_id: str | None = None
+        self.unseen_parent = False
 
     def current(self) -> Context:
         return _get_current()
@@ -145,41 +145,46 @@ def current_span_in(context: Context) -> Span:
     return found if found is not None else trace.INVALID_SPAN  # type: ignore[return-value]
 
 
-def start_span(name: str, attributes: dict[str, Any], start_ns: int, within: Context | None = None) -> HostSpan:
-    """Start a span on the provider that is set now, under `within` (default: the current context).
+def place(root: HostSpan | None) -> tuple[Context, bool]:
+    """The context in which a span that is started now hangs, and whether it was found: the current one, or that of
+    the root of a run where the current span is not of its trace (a bare thread has no current span, and its call
+    would start a trace of its own)."""
+    here = _get_current()
+    if root is None or current_span_in(here).get_span_context()[0] == root.trace_number:
+        return here, True
+    return root.context, False
+
+
+def start_span(name: str, attributes: dict[str, Any], start_ns: int, parent: Context) -> HostSpan:
+    """Start a span on the provider that is set now.
 
     Where no SDK is set up or it is disabled, the ids are made here: a recording needs them all the same.
     """
-    parent = _get_current() if within is None else within
     over = current_span_in(parent)
     above = over.get_span_context()
-    trace_id, above_id = above.trace_id, f"{above.span_id:016x}" if above.is_valid else None
+    trace_number, above_number, _, flags, _, is_inside = above
     owner = provider()
-    if owner is None:
-        span: Span = trace.INVALID_SPAN
-        own = above
-    else:
-        span = _started(owner, name, parent, attributes, start_ns)
-        own = span.get_span_context()
-    if own.span_id == above.span_id or not own.is_valid:
+    span = trace.INVALID_SPAN if owner is None else _started(owner, name, parent, attributes, start_ns)
+    own = span.get_span_context()
+    if own[1] == above_number or not own.is_valid:
         own = SpanContext(
-            trace_id if above_id else _ids.generate_trace_id(),
+            trace_number if is_inside else _ids.generate_trace_id(),
             _ids.generate_span_id(),
             False,
-            above.trace_flags if above_id else _SAMPLED,
+            flags if is_inside else _SAMPLED,
         )
         span = NonRecordingSpan(own)
-    nearest = parent.get(_NEAREST)
-    unseen = nearest is not None and nearest != above_id and _was_dropped(over)
-    span_id = f"{own.span_id:016x}"
-    return HostSpan(
-        span,
-        Context({**parent, _SPAN: span, _NEAREST: span_id}),
-        f"{own.trace_id:032x}",
-        span_id,
-        nearest if unseen else above_id,  # type: ignore[arg-type]
-        unseen_parent=unseen,
+    trace_number, number = own[0], own[1]
+    span_id = f"{number:016x}"
+    started = HostSpan(
+        span, Context({**parent, _SPAN: span, _NEAREST: span_id}), trace_number, f"{trace_number:032x}", span_id
     )
+    if is_inside:
+        started.parent_id = f"{above_number:016x}"
+    nearest = parent.get(_NEAREST)
+    if nearest is not None and nearest != started.parent_id and _was_dropped(over):
+        started.parent_id, started.unseen_parent = str(nearest), True
+    return started
 
 
 def _started(owner: TracerProvider, name: str, parent: Context, attributes: dict[str, Any], start_ns: int) -> Span:
@@ -210,7 +215,7 @@ def remote_span(trace_id: str, span_id: str, flags: int) -> HostSpan:
     """The span of another process in which this one was started."""
     span = NonRecordingSpan(SpanContext(int(trace_id, 16), int(span_id, 16), True, TraceFlags(flags)))
     within = otel_context.set_value(_NEAREST, span_id, trace.set_span_in_context(span, Context()))
-    return HostSpan(span, within, trace_id, span_id)
+    return HostSpan(span, within, int(trace_id, 16), trace_id, span_id)
 
 
 def _was_dropped(current: Span) -> bool:

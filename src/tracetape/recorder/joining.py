@@ -41,13 +41,13 @@ class JoinedRun(Run):
             fsync=told.fsync,
             inert=False,
         )
-        self.trace_id, self.trace_number = told.trace_id, int(told.trace_id, 16)
+        self.trace_id = told.trace_id
         self._is_open = True
         self.settings = settings()
         self.opener = threading.Thread()
         self._told, self._file = told, file
         self.look_out()
-        self._root = host.remote_span(told.trace_id, told.span_id, told.flags)
+        self.root = host.remote_span(told.trace_id, told.span_id, told.flags)
         self._resource = host.resource(self.settings.service_name)
         if told.marks:
             self._marks = MarksFile(self.path, fsync=told.fsync)

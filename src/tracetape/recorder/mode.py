@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from opentelemetry import context as otel_context
-from opentelemetry.context import Context
 from opentelemetry.trace import SpanContext, StatusCode, TraceFlags
 
 from tracetape._crossing import BARE
@@ -26,8 +24,10 @@ from tracetape.recorder import host
 from tracetape.recorder.failures import exception_event, failure_of, message_of
 from tracetape.recorder.run import Run
 from tracetape.recorder.storing import (
+    ASKING_A_MODEL,
     answer_of,
     guard,
+    model_of,
     stored_input,
     stored_item,
     stored_output,
@@ -73,7 +73,7 @@ class _Opened:
 
     def watch(self, item: Any) -> None:
         """Stream items are stored as consumed."""
-        self.items.append(guard("a stream item", stored_item, item))
+        self.items.append(item if type(item) is str else guard("a stream item", stored_item, item))
 
 
 @dataclass(slots=True)
@@ -131,46 +131,44 @@ class Recorder:
         for run in self._runs:
             run.ended(opened.seq)
         if type(outcome) is not Streamed:
-            _last.set((self._trace_id(), opened.seq))  # not what was called inside it
+            # Not what was called inside it.
+            _last.set((self._runs[-1].trace_id if self._runs else "", opened.seq))
         if guard("an outcome", unnoticed, self._close, opened, call, outcome) is None:
             self._count_lost()
             guard("a span", opened.span.span.end)
 
     def _open(self, call: Call) -> _Opened:
-        spec, arguments = call.spec, call.arguments
+        spec, arguments, runs = call.spec, call.arguments, self._runs
         given, failed = stored_input(spec, arguments)
-        here = otel_context.get_current()
-        within = self._within(here)
-        model = None if spec.model is None else text_of("model=", spec.model, arguments)
-        if model is None and spec.kind in ("llm", "embedding") and isinstance(arguments.get("model"), str):
-            model = arguments["model"]
-        seq, trace_id, last = next(_seq), self._trace_id(), _last.get()
+        said = _said_by(spec)
+        model, name = said.model, said.name
+        if name is None:
+            model = model_of(spec, arguments)
+            name = write.span_name(spec, model)
+        parent, is_placed = host.place(runs[-1].root if runs else None)
+        seq, last, trace_id = next(_seq), _last.get(), runs[-1].trace_id if runs else ""
         own = write.call(
             spec,
             arguments,
             seq=seq,
             process_id=_process_id,
             seq_before=last[1] if last is not None and last[0] == trace_id else None,
-            detached=within is not here and not self._runs[-1].joined,
+            detached=not (is_placed or runs[-1].joined),
             version=None if spec.version is None else text_of("version=", spec.version, arguments),
             model=model,
             build_id=self._settings.build_id or host.revision(),
         )
         _last.set((trace_id, seq))
-        said, encoded = _said_by(spec)
-        name, started = write.span_name(spec, model), time.time_ns()
-        span = host.start_span(name, {**said, **own}, started, within)
-        if span.unseen_parent:
-            for run in self._runs:
-                run.note_unseen_foreign_spans()
+        started = time.time_ns()
+        span = host.start_span(name, {**said.attributes, **own}, started, parent)
         opened = _Opened(span, seq, _process_id, given, failed)
-        if self._runs:
+        if runs:
             opened.head = otlp_json.begun(span.trace_id, span.span_id, span.parent_id, name, started)
-            opened.told = [encoded, *otlp_json.entries(own)]
+            opened.told = [said.encoded, *otlp_json.entries(own)]
+            if span.unseen_parent:
+                for run in runs:
+                    run.note_unseen_foreign_spans()
         return opened
-
-    def _trace_id(self) -> str:
-        return self._runs[-1].trace_id if self._runs else ""
 
     def _mark(self, run: Run, opened: _Opened) -> None:
         """Note the call before its function runs, in case that the process dies in it."""
@@ -182,21 +180,12 @@ class Recorder:
         frame = current_frame()
         return () if frame.recordings or not self._runs else (FrameScope(replace(frame, recordings=self._runs)),)
 
-    def _within(self, here: Context) -> Context:
-        """The current context; the run's root where the current span is not of the run's trace (a bare
-        thread has no current span, and its call would start a trace of its own)."""
-        if not self._runs:
-            return here
-        run = self._runs[-1]
-        inside = host.current_span_in(here).get_span_context().trace_id == run.trace_number
-        return here if inside else run.context
-
     def _close(self, opened: _Opened, call: Call, outcome: Outcome) -> bool:
         now = time.time_ns()
         ended = _ended(opened, call, outcome, now)
         if self._runs:
             content = write.content(opened.given, ended.output, failed=opened.failed)
-            attributes = [*opened.told, *otlp_json.entries(ended.attributes), *otlp_json.entries(content)]
+            attributes = opened.told + otlp_json.entries({**ended.attributes, **content})
             body = otlp_json.body(opened.head, now, attributes, ended.status, ended.events, ended.links)
             for run in self._runs:
                 run.append(body)
@@ -252,11 +241,24 @@ def on_host(inner: Mode = BARE) -> Recorder:
 _met: tuple[Any, Settings] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a boundary says of each of its calls: as attributes, and as what the file has for them; the span's name
+    and the model, where they are the same for each."""
+
+    attributes: dict[str, Any]
+    encoded: otlp_json.Entry
+    name: str | None
+    model: str | None
+
+
 @lru_cache(maxsize=4096)
-def _said_by(spec: BoundarySpec) -> tuple[dict[str, Any], otlp_json.Entry]:
-    """What a boundary says of each of its calls, as attributes and as what the file has for them."""
-    said = write.boundary(spec)
-    return said, otlp_json.constant(said)
+def _said_by(spec: BoundarySpec) -> _Said:
+    attributes = write.boundary(spec)
+    model = spec.model if isinstance(spec.model, str) else None
+    is_same = model is not None or (spec.model is None and spec.kind not in ASKING_A_MODEL)
+    name = write.span_name(spec, model) if is_same else None
+    return _Said(attributes, otlp_json.constant(attributes), name, model)
 
 
 def _ended(opened: _Opened, call: Call, outcome: Outcome, now: int) -> _Ended:

@@ -36,7 +36,7 @@ _SCOPE = Scope(names.SCOPE_NAME, __version__)
 class Run:
     """One run being recorded, or recorded: what `with tracetape.record(path) as run` gives.
 
-    trace_id:   32 hex digits, from when the block is entered. trace_number: the same as an int.
+    trace_id:   32 hex digits, from when the block is entered.
     path:       the file.
     recording:  the run read back; complete once the block is left.
     """
@@ -56,7 +56,7 @@ class Run:
         inert: bool,
     ) -> None:
         self.path = path
-        self.trace_id, self.trace_number = "", 0
+        self.trace_id = ""
         self._is_open = False
         self._ended_elsewhere: Lookout | None = None  # where the root is another process's to end
         self.opener = threading.current_thread()
@@ -77,14 +77,9 @@ class Run:
         return self._is_open and (lookout is None or not lookout.sees())
 
     @property
-    def context(self) -> Context:
-        """The context in which the run's root span is current."""
-        return self._root.context
-
-    @property
     def root_id(self) -> str:
         """The run's root span, 16 hex digits."""
-        return self._root.span_id
+        return self.root.span_id
 
     @property
     def recording(self) -> Recording:
@@ -113,12 +108,15 @@ class Run:
         marked = {names.SCHEMA_VERSION: names.SCHEMA_VERSION_NOW, **self._attributes}
         self._before = otel_context.get_current()
         self._around = next(
-            (run for run in _sessions.opened_recordings() if isinstance(run, Run) and run.context is self._before),
+            (
+                run
+                for run in _sessions.opened_recordings()
+                if isinstance(run, Run) and run.root.context is self._before
+            ),
             None,
         )
-        self._root = host.start_span(self._name, marked, self._started)
-        self.trace_id = self._root.trace_id
-        self.trace_number = int(self.trace_id, 16)
+        self.root = host.start_span(self._name, marked, self._started, self._before)
+        self.trace_id = self.root.trace_id
         self.opener = threading.current_thread()
         self._is_open = True
         self._told = self._tell()
@@ -126,7 +124,7 @@ class Run:
         self._mark_root({**marked, names.MARK: True})
         _sessions.open_recording(self)
         self._unseen = host.sees_foreign_spans(listeners)
-        otel_context.attach(self._root.context)
+        otel_context.attach(self.root.context)
         return self
 
     def __exit__(
@@ -139,7 +137,7 @@ class Run:
         if os.getpid() != self._process:
             self._leave()  # a forked child leaves the block too: the root is the parent's to end
             return
-        if otel_context.get_current() is self._root.context or host.nearest_in(self.trace_id) is not None:
+        if otel_context.get_current() is self.root.context or host.nearest_in(self.trace_id) is not None:
             # By attaching what was before, not by a token: the block may be left in another context; and an
             # exception out of a signal handler may have left a call of it current.
             otel_context.attach(self._still_before())
@@ -231,7 +229,7 @@ class Run:
             trace_id=self.trace_id,
             root_id=self.root_id,
             span_id=self.root_id,
-            flags=int(self._root.span.get_span_context().trace_flags),
+            flags=int(self.root.span.get_span_context().trace_flags),
             marks=self._with_marks,
             fsync=self._fsync,
         )
@@ -256,7 +254,7 @@ class Run:
     def _root_head(self, run: Run) -> otlp_json.Body:
         """The head of this run's root, for its own file or for that of a recording around it, where it is a span
         like others."""
-        root = self._root
+        root = self.root
         parent_id = root.parent_id if run.trace_id == self.trace_id else run.root_id
         return otlp_json.begun(root.trace_id, root.span_id, parent_id, self._name, self._started)
 
@@ -289,7 +287,7 @@ class Run:
         guard("the root on the host's provider", self._end_host_span, told, status, ended)
 
     def _end_host_span(self, told: Mapping[str, Any], status: Status, ended: int) -> None:
-        span = self._root.span
+        span = self.root.span
         if span.is_recording():
             span.set_attributes(told)
             if status.code == "ERROR":

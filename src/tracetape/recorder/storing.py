@@ -11,7 +11,20 @@ from tracetape.model.call import BoundarySpec, Streamed
 from tracetape.model.payload import Payload
 from tracetape.semconv import genai
 
-__all__ = ["answer_of", "guard", "stored_input", "stored_item", "stored_output", "stream_payload", "text_of"]
+__all__ = [
+    "ASKING_A_MODEL",
+    "answer_of",
+    "guard",
+    "model_of",
+    "stored_input",
+    "stored_item",
+    "stored_output",
+    "stream_payload",
+    "text_of",
+]
+
+ASKING_A_MODEL = ("llm", "embedding")
+"""The kinds of boundary whose argument `model` is the model that they ask."""
 
 _log = logging.getLogger("tracetape")
 _said: set[str] = set()
@@ -71,6 +84,14 @@ class _Text:
 
 
 _FIXED = frozenset({str, int, float, bool, type(None)})
+
+
+def model_of(spec: BoundarySpec, arguments: Mapping[str, Any]) -> str | None:
+    """By `model=`; else by the argument of that name, where the call asks a model."""
+    found = text_of("model=", spec.model, arguments)
+    if found is None and spec.kind in ASKING_A_MODEL and isinstance(arguments.get("model"), str):
+        found = arguments["model"]
+    return found
 
 
 def text_of(what: str, source: Any, arguments: Any) -> str | None:
