@@ -118,7 +118,7 @@ def recordings() -> tuple[RecordingSession, ...]:
 
 
 def recordings_alone() -> tuple[RecordingSession, ...]:
-    """`recordings()` where that is easily told: the context names them, they are open, and nothing is replayed; else
+    """`recordings()` where that is easily told: the context names them, they are open, nothing is replayed; else
     ()."""
     if _has_replayed or _joined or _sealed is not None:
         return ()

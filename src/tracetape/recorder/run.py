@@ -42,6 +42,7 @@ class Run:
     """
 
     joined = False  # whether it is a part of another process's run
+    root: host.HostSpan  # from when the block is entered
 
     def __init__(
         self,
@@ -107,14 +108,7 @@ class Run:
         self._started = time.time_ns()
         marked = {names.SCHEMA_VERSION: names.SCHEMA_VERSION_NOW, **self._attributes}
         self._before = otel_context.get_current()
-        self._around = next(
-            (
-                run
-                for run in _sessions.opened_recordings()
-                if isinstance(run, Run) and run.root.context is self._before
-            ),
-            None,
-        )
+        self._around = next((run for run in _open_runs() if run.root.context is self._before), None)
         self.root = host.start_span(self._name, marked, self._started, self._before)
         self.trace_id = self.root.trace_id
         self.opener = threading.current_thread()
@@ -297,15 +291,16 @@ class Run:
 
 def listeners(trace_id: str) -> list[Any]:
     """Who wants another instrumentation's span of this trace."""
-    return [
-        run.write for run in _sessions.opened_recordings() if isinstance(run, Run) and run.trace_id == trace_id
-    ]
+    return [run.write for run in _open_runs() if run.trace_id == trace_id]
+
+
+def _open_runs() -> list[Run]:
+    return [run for run in _sessions.opened_recordings() if isinstance(run, Run)]
 
 
 def _after_fork() -> None:
-    for run in _sessions.opened_recordings():
-        if isinstance(run, Run):
-            run.look_out()
+    for run in _open_runs():
+        run.look_out()
 
 
 os.register_at_fork(after_in_child=_after_fork)
