@@ -5,6 +5,9 @@
 Each row gives what tracetape takes, what a floor takes that keeps the same promises, and the ratio of the two;
 samples of both are taken in turn, in the same process. Groups of rows run in processes of their own. Compare
 ratios between machines, not microseconds.
+
+Exit status: 1 where --compare finds a ratio that has worsened beyond the row's tolerance, or --strict a target
+that is not met; else 0.
 """
 
 from __future__ import annotations
@@ -18,12 +21,16 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from bench import baseline  # noqa: E402
 from bench.measuring import Plan, Row  # noqa: E402
 from bench.showing import HEAD, shown  # noqa: E402
+
+BASELINE = ROOT / "bench" / "baseline.json"
 
 # By the function that yields its rows; run in this order, each in a process of its own.
 GROUPS = {
@@ -32,6 +39,13 @@ GROUPS = {
     "recorded-host": "rows_calls:recorded_host",
     "host": "rows_calls:host",
     "host-processor": "rows_calls:host_processor",
+    "writer": "rows_files:writer",
+    "streams": "rows_streams:streams",
+    "replay": "rows_replay:differing",
+    "replay-same": "rows_replay:identical",
+    "load": "rows_load:load",
+    "guard": "rows_once:guard",
+    "imports": "rows_once:imports",
 }
 
 
@@ -54,13 +68,36 @@ def rows_of(group: str, plan: Plan) -> Iterator[Row]:
         raise SystemExit(f"the rows of {group} could not be measured (exit {child.returncode})")
 
 
+def judged(rows: list[Row], compared: Path | None, *, strict: bool) -> bool:
+    """Whether the run fails; says on stderr why."""
+    worse = baseline.worsened(rows, read(compared)) if compared else []
+    for said in worse:
+        print(f"worse than in {compared}: {said}", file=sys.stderr)
+    if compared and not worse:
+        print(f"no ratio has worsened beyond its tolerance since {compared}", file=sys.stderr)
+    missed = baseline.missed(rows)
+    if missed:
+        print(f"{len(missed)} targets not met: {'; '.join(missed)}", file=sys.stderr)
+    return bool(worse or (strict and missed))
+
+
+def read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
 def options_of(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     how_long = parser.add_mutually_exclusive_group()
     how_long.add_argument("--quick", action="store_true", help="fewer samples and smaller files: under 40 s")
     how_long.add_argument("--long", action="store_true", help="also tails, memory over hours, loss: many minutes")
     parser.add_argument("--only", action="append", choices=GROUPS, metavar="GROUP", help=", ".join(GROUPS))
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="the rows as JSON, and nothing else, on stdout")
+    parser.add_argument("--strict", action="store_true", help="fail where a target is not met")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="store the ratios; rows not measured are kept")
+    parser.add_argument(
+        "--compare", type=Path, nargs="?", const=BASELINE, metavar="FILE", help="fail where a ratio has worsened"
+    )
     parser.add_argument("--group", choices=GROUPS, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
@@ -85,7 +122,11 @@ def main(arguments: list[str]) -> int:
         print(json.dumps([row.as_json() for row in found], indent=2))
     else:
         print(f"\n{len(found)} rows in {time.monotonic() - began:.0f} s")
-    return 0
+    failed = judged(found, options.compare, strict=options.strict)
+    if options.save:
+        kept = baseline.stored(found, read(options.save) if options.save.exists() else {})
+        options.save.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return int(failed)
 
 
 if __name__ == "__main__":
