@@ -30,17 +30,17 @@ def stored(rows: Iterable[Row], before: Mapping[str, Any]) -> dict[str, Any]:
 def worsened(rows: Iterable[Row], baseline: Mapping[str, Any]) -> list[str]:
     """For each row whose ratio has passed the stored one by more than its tolerance, what to say.
 
-    Never by time: that belongs to a machine. Where the CPU time's ratio is within the tolerance the wall time's
-    excess is the machine's. A row that is not stored cannot have worsened.
+    Never by time: that belongs to a machine. A row that is not stored cannot have worsened.
     """
     said = []
     for row in rows:
         before = baseline.get("rows", {}).get(row.name, {}).get("ratio")
         if before is None or row.ratio is None or row.tolerance is None:
             continue
-        now = row.ratio if row.cpu_ratio is None else min(row.ratio, row.cpu_ratio)
-        if now > before * row.tolerance:
-            said.append(f"{row.name}: {now:.2f} × its floor, stored {before:.2f}, tolerance {row.tolerance:g} ×")
+        if row.ratio > before * row.tolerance:
+            said.append(
+                f"{row.name}: {row.ratio:.2f} × its floor, stored {before:.2f}, tolerance {row.tolerance:g} ×"
+            )
     return said
 
 

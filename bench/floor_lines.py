@@ -41,7 +41,8 @@ def _value(value: Any) -> dict[str, Any]:
 
 
 def line(before: bytes, span: ReadableSpan) -> bytes:
-    """An ended span of the SDK as one line, from the SDK's own fields: its properties make copies."""
+    """An ended span of the SDK as one line, from the SDK's own fields: its properties make copies, its
+    attributes take a lock at every look."""
     context, parent, status = span._context, span._parent, span._status
     assert context is not None
     written: dict[str, Any] = {
@@ -51,7 +52,7 @@ def line(before: bytes, span: ReadableSpan) -> bytes:
         "kind": span._kind.value + 1,
         "startTimeUnixNano": str(span._start_time),
         "endTimeUnixNano": str(span._end_time),
-        "attributes": attributes_of(span._attributes or {}),
+        "attributes": attributes_of(getattr(span._attributes, "_dict", {})),
         "status": {},
     }
     if parent is not None:

@@ -30,9 +30,8 @@ def peak_mb() -> float:
         return _line(status, "VmHWM:")
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-        1_024 * (1_024 if sys.platform == "darwin" else 1)
-    )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def resident_mb() -> float:
