@@ -43,7 +43,7 @@ def load(plan: Plan) -> Iterator[Row]:
             note=f"{_rate(sides[0])} spans/s of {size:,.0f} bytes; the floor {_rate(sides[1])}",
         )
         yield Row(
-            f"the same, peak memory, {spans:,} spans",
+            f"load and stub table, peak memory, {spans:,}",
             f"allowed: {ALLOWED_MB:g} MB and {ALLOWED_KB_A_SPAN:g} KB a span",
             "MB",
             Side.of([Sample(ours["peak"]) for ours, _ in found]),

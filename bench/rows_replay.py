@@ -67,7 +67,6 @@ def _rows(name: str, values: Values, sizes: tuple[int, ...], plan: Plan) -> Iter
             sides[size][0],
             sides[LEAST][0],
             must=FLAT,
-            tolerance=1.3,
         )
 
 

@@ -27,7 +27,7 @@ def shown(row: Row) -> str:
 def _target(row: Row) -> str:
     if row.must is not None:
         return f"{row.must:g}"
-    return "" if row.most is None else f"≤{row.most:g}"
+    return "" if row.most is None else f"≤{row.most:.4g}"
 
 
 def _spread(side: Side) -> str:
