@@ -28,7 +28,7 @@ RESOURCE = {"service.name": "bench"}
 
 def writer(plan: Plan) -> Iterator[Row]:
     """Spans of 4 KB: eight short attributes, two JSON texts."""
-    text = orjson.dumps(chat(3, 8)).decode()
+    text = orjson.dumps(chat(3, 7)).decode()
     attributes: dict[str, Any] = {f"bench.short.{number}": f"value {number}" for number in range(6)}
     attributes |= {"bench.seq": 17, "bench.ratio": 0.5, "bench.input.value": text, "bench.output.value": text}
     span = _ended(attributes)

@@ -66,7 +66,7 @@ def record_in_child(path: str, spans: str) -> dict[str, Any]:
     def echo(value: Any) -> Any:
         return value
 
-    message = chat(3, 7)
+    message = chat(3, 5)
     with tracetape.record(path, marks=False):
         for number in range(int(spans)):
             echo(message | {"number": number})
