@@ -1,4 +1,4 @@
-"""Functions in processes of their own: for peaks of memory, and for what a process does once."""
+"""Functions in processes of their own: for peaks of memory, for what a process does once."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from bench.payloads import CHAT, SMALL
 
 __all__ = ["differing", "identical"]
 
-CHUNK = 100
 LEAST = 100
 FLOOR = "wrapper, binder, look, sorted JSON, SHA-256, look-up, pread, JSON twice, step"
 FLAT = 1.3
@@ -32,27 +31,28 @@ marked = tracetape.boundary("echo", kind="tool")(echo)
 
 def differing(plan: Plan) -> Iterator[Row]:
     """Every call has other arguments."""
-    yield from _rows("replayed, small", lambda number: SMALL | {"number": number}, _sizes(plan), plan)
-    yield from _rows("replayed, 4 KB", lambda number: CHAT | {"number": number}, _sizes(plan)[:-1], plan)
+    yield from _rows("replayed, small", lambda number: SMALL | {"number": number}, 50, _sizes(plan), plan)
+    yield from _rows("replayed, 4 KB", lambda number: CHAT | {"number": number}, 10, _sizes(plan)[:-1], plan)
 
 
 def identical(plan: Plan) -> Iterator[Row]:
     """Every call has the same arguments."""
-    yield from _rows("replayed, all the same, small", lambda number: dict(SMALL), _sizes(plan), plan)
+    yield from _rows("replayed, all the same, small", lambda number: dict(SMALL), 50, _sizes(plan), plan)
 
 
 def _sizes(plan: Plan) -> tuple[int, ...]:
     return (LEAST, 1_000, 10_000) if plan.quick else (LEAST, 1_000, 10_000, 100_000)
 
 
-def _rows(name: str, values: Values, sizes: tuple[int, ...], plan: Plan) -> Iterator[Row]:
+def _rows(name: str, values: Values, chunk: int, sizes: tuple[int, ...], plan: Plan) -> Iterator[Row]:
+    """chunk: so many calls are a sample, which is about 1.5 ms or less."""
     found: dict[int, tuple[list[Sample], list[Sample]]] = {size: ([], []) for size in sizes}
     with tempfile.TemporaryDirectory() as folder:
-        replays = [_Replay(Path(folder), size, values) for size in sizes]
+        replays = [_Replay(Path(folder), size, values, chunk) for size in sizes]
         rounds = 2 if plan.quick else 3
         for _ in range(rounds):
             for replay in replays:
-                for _ in range(-(-plan.repeat * CHUNK // (replay.size * rounds))):
+                for _ in range(-(-plan.repeat * chunk // (replay.size * rounds))):
                     replay.run(*found[replay.size])
         for replay in replays:
             replay.close()
@@ -73,8 +73,8 @@ def _rows(name: str, values: Values, sizes: tuple[int, ...], plan: Plan) -> Iter
 class _Replay:
     """A recording of so many calls, and the floor's of the same."""
 
-    def __init__(self, folder: Path, size: int, values: Values) -> None:
-        self.size, self._values = size, values
+    def __init__(self, folder: Path, size: int, values: Values, chunk: int) -> None:
+        self.size, self._values, self._chunk = size, values, chunk
         path = folder / f"{size}.jsonl"
         with tracetape.record(path, marks=False):
             for number in range(size):
@@ -89,10 +89,10 @@ class _Replay:
         gc.disable()
         try:
             with tracetape.replay(self._recording) as tape:
-                for start in range(0, self.size, CHUNK):
-                    values = [self._values(number) for number in range(start, start + CHUNK)]
-                    ours.append(timed(_each(marked, values), CHUNK))
-                    least.append(timed(_each(self._least.call, values), CHUNK))
+                for start in range(0, self.size, self._chunk):
+                    values = [self._values(number) for number in range(start, start + self._chunk)]
+                    ours.append(timed(_each(marked, values), self._chunk))
+                    least.append(timed(_each(self._least.call, values), self._chunk))
         finally:
             gc.enable()
         if tape.report.verdict != "same":

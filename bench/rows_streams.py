@@ -14,7 +14,7 @@ from bench.measuring import Plan, Row, Side, in_turn, timed
 
 __all__ = ["streams"]
 
-ITEMS = 2_000
+ITEMS = 1_000
 STEPPED = "re-yielded, context attached around each step"
 STORED = "the same, each item's JSON kept"
 
@@ -46,9 +46,7 @@ def streams(plan: Plan) -> Iterator[Row]:
 def _sides(
     consumed: Callable[[Any], Callable[[int], None]], ours: Any, least: Any, plan: Plan
 ) -> tuple[Side, Side]:
-    return in_turn(
-        lambda: timed(consumed(ours), ITEMS), lambda: timed(consumed(least), ITEMS), -(-plan.repeat // 2)
-    )
+    return in_turn(lambda: timed(consumed(ours), ITEMS), lambda: timed(consumed(least), ITEMS), plan.repeat)
 
 
 def _consumed(function: Callable[[int], Any]) -> Callable[[int], None]:

@@ -73,6 +73,12 @@ def test_a_slower_machine_does_not_fail_a_comparison() -> None:
     assert baseline.worsened([row(2_000, 1_000)], baseline.stored([row(20)], {})) == []
 
 
+def test_what_only_the_wall_clock_saw_does_not_fail_a_comparison() -> None:
+    before = baseline.stored([row(20)], {})
+    assert baseline.worsened([row(60, cpu=20.0, floor_cpu=10.0)], before) == []
+    assert len(baseline.worsened([row(60, cpu=60.0, floor_cpu=10.0)], before)) == 1
+
+
 def test_a_new_row_does_not_fail_a_comparison() -> None:
     assert baseline.worsened([row(60)], {}) == []
     assert baseline.worsened([row(60, None)], baseline.stored([row(60, None)], {})) == []
