@@ -10,7 +10,7 @@ help:
 	@echo "make demo    the broker incident, start to finish, offline"
 	@echo "make test    the test suite (under 5 minutes on 2 cores)"
 	@echo "make check   lint, types, import contracts, README blocks"
-	@echo "make bench   what a boundary costs, as multiples of a floor"
+	@echo "make bench   what tracetape costs, as multiples of floors (some minutes)"
 	@echo "make lock    write requirements/*.lock again (needs uv)"
 
 demo: $(VENV)/.core
@@ -30,7 +30,7 @@ check: $(VENV)/.dev
 	$(BIN)/python -m pytest -q tests/house
 
 bench: $(VENV)/.dev
-	$(BIN)/python bench/run.py
+	$(BIN)/python bench/run.py --compare
 
 lock:
 	requirements/lock.sh

@@ -1,0 +1,1 @@
+"""The benchmark: what tracetape costs, as multiples of floors measured in the same run."""
