@@ -259,6 +259,36 @@ def test_a_renaming_holds_for_the_whole_replay(tmp_path: Path) -> None:
         transfer(second[1], 5)
 
 
+def test_known_ids_are_known_wherever_the_call_hangs_now(tmp_path: Path) -> None:
+    """Inside a live call that was not recorded, the recorded call is looked for anywhere."""
+
+    @tracetape.boundary("step_before", kind="agent")
+    def before(one: str) -> str:
+        return agent([one])
+
+    @tracetape.boundary("step_now", kind="agent")
+    def now(one: str) -> str:
+        return agent([one])
+
+    def program(step: Callable[[str], str]) -> None:
+        one = f"call_{uuid.uuid4().hex}"
+        transfer(one, 5)
+        step(one)
+
+    record(tmp_path / "run.jsonl", lambda: program(before))
+    plan = tracetape.ReplayPlan().live("step_before").live("step_now")
+    with (
+        pytest.raises(DivergenceError, match="step_before@1 is in the recording and was never called"),
+        tracetape.replay(tmp_path / "run.jsonl", plan) as tape,
+    ):
+        program(now)
+    assert [(step.name, step.mode, step.stale) for step in tape.report.steps] == [
+        ("transfer@1", "stub", False),
+        ("step_now@new@1", "live", False),
+        ("agent@1", "stub", False),
+    ]
+
+
 @pytest.mark.parametrize(
     ("recorded", "now"),
     [

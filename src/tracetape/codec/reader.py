@@ -28,10 +28,16 @@ class Reader:
         self._hook = missing
         self._notes: dict[str, None] = {}
 
+    def told(self, missing: Callable[[str, str], NoReturn]) -> Reader:
+        """One with the same types, and with another to be told of missing parts."""
+        other = Reader.__new__(Reader)
+        other._types, other._hook, other._notes = self._types, missing, {}
+        return other
+
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """What came back a little different so far: fields added or removed since, offsets for zones."""
-        return tuple(Gap("VALUE_REBUILT", text) for text in self._notes)
+        return tuple(Gap("VALUE_REBUILT", text) for text in self._notes) if self._notes else ()
 
     def inputs(self, payload: Payload) -> Mapping[str, Any]:
         """The arguments by name. A part that cannot be rebuilt is a `Missing`, to be looked at by its repr.
@@ -84,8 +90,9 @@ class Reader:
             self._keep(decoder)
 
     def _read(self, payload: Payload, *, lenient: bool) -> Any:
-        tree: Tree = parse(payload.text)
-        if TAG not in payload.text:
+        text = payload.text  # read from a file, where it is large
+        tree: Tree = parse(text)
+        if TAG not in text:
             return tree
         decoder = self._decoder(lenient=lenient)
         try:

@@ -69,7 +69,7 @@ class ContextScope(Protocol):
     def detach(self, before: Any) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Replayed:
     """`mode` is stub, live, patched or halted; the ids are those of the recorded span, "" where none."""
 

@@ -71,6 +71,8 @@ class ReplayPlan:
 
     def entry_for(self, boundary: str, occurrence: int | None) -> PlanEntry | None:
         """The entry that rules, or None. `occurrence` None is a call that the recording does not have."""
+        if not self.entries:
+            return None
         for whole in (False, True):
             for entry in reversed(self.entries):
                 if entry.boundary != boundary:

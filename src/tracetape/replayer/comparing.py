@@ -55,7 +55,7 @@ def _asked(crossing: Crossing, pairs: dict[Crossing, Crossing | None], before: C
     under = pairs.get(parent) if parent is not None else None
     return Asked(
         crossing.boundary,
-        tree,
+        lambda: tree,
         match_key(tree),
         under,
         loose=parent is not None and under is None,

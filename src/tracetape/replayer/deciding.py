@@ -11,7 +11,7 @@ __all__ = ["AFTER_CUT", "Decision", "Situation", "decide"]
 AFTER_CUT = ("serve", "halt", "live")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Situation:
     """What is known of a call.
 

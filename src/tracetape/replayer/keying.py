@@ -7,19 +7,46 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
+import orjson
+
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import canonical, has_opaque
+from tracetape.codec.canonical import canonical, has_opaque, match_key
 from tracetape.codec.ignore_paths import IgnorePaths
+from tracetape.codec.plain import is_plain
 from tracetape.model.call import BoundarySpec
+from tracetape.model.crossing import ValueReader
+from tracetape.model.payload import Payload
 from tracetape.replayer import messages
 from tracetape.replayer.ledger import Ledger
 
-__all__ = ["Keying"]
+__all__ = ["Given", "Keying"]
+
+
+class Given:
+    """The inputs of one call.
+
+    utf8:  as they are stored: a copy, which nobody changes.
+    key:   what a stub with equal ones has too.
+    """
+
+    __slots__ = ("_tree", "key", "reader", "utf8")
+
+    def __init__(self, utf8: bytes, key: bytes, tree: Any, reader: ValueReader) -> None:
+        self.utf8, self.key, self._tree, self.reader = utf8, key, tree, reader
+
+    def tree(self) -> Any:
+        """What the call is compared by."""
+        return self._tree if self._tree is not None else orjson.loads(self.utf8)
+
+    def values(self) -> Mapping[str, Any]:
+        """The inputs as they came, made anew."""
+        return self.reader.inputs(Payload.of(self.utf8.decode()))
 
 
 class Keying:
     """Of one replay. The program's functions are asked here, outside of the lock: they may be any code.
 
+    reader:    gives the inputs of a step back.
     lock:      of the ledger.
     unusable:  halts, told a boundary's name and the text; for what such a function raises is the program's to
              repair.
@@ -29,10 +56,12 @@ class Keying:
         self,
         ledger: Ledger,
         ignore: IgnorePaths,
+        reader: ValueReader,
         lock: AbstractContextManager[Any],
         unusable: Callable[[str, str], NoReturn],
     ) -> None:
-        self._ledger, self._ignore, self._lock, self._unusable = ledger, ignore, lock, unusable
+        self._ledger, self._ignore, self._reader = ledger, ignore, reader
+        self._lock, self._unusable = lock, unusable
         self._keyed: set[str] = set()
 
     def inputs(self, spec: BoundarySpec, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -42,9 +71,22 @@ class Keying:
         with self._asking(spec.name, "input="):
             return dict(spec.input(**arguments))
 
-    def tree(self, spec: BoundarySpec, inputs: Mapping[str, Any], stored: Any) -> Any:
-        """What the call is compared by. A boundary with a `key=` has its stubs keyed by it too, from its first
-        call on: only now is the function known.
+    def given(self, spec: BoundarySpec, inputs: Mapping[str, Any]) -> Given:
+        """The inputs as they came, and what the call is compared by."""
+        if spec.key is None and not self._ignore:
+            try:
+                if is_plain(inputs):
+                    # Its own canonical form: nothing has to be taken out of it, nor made of it.
+                    return Given(orjson.dumps(inputs), match_key(inputs), None, self._reader)
+            except Exception:  # noqa: BLE001, S110 - a lone surrogate; another thread that changes the value
+                pass
+        stored = to_tree(dict(inputs))
+        tree = self._tree(spec, inputs, stored)
+        return Given(orjson.dumps(stored), match_key(tree), tree, self._reader)
+
+    def _tree(self, spec: BoundarySpec, inputs: Mapping[str, Any], stored: Any) -> Any:
+        """A boundary with a `key=` has its stubs keyed by it too, from its first call on: only now is the function
+        known.
 
         stored:  the inputs as they are stored.
         """

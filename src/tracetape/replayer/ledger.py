@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Step
-from tracetape.replayer.matching import Asked, Match, find
+from tracetape.replayer.matching import Asked, Match, find, may_follow
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.stubs import Stub, StubTable
@@ -44,11 +45,24 @@ class Ledger:
         """The match of a call, with its stub marked as used. A signal handler may call a boundary in the middle
         of this and take the same stub: then look again."""
         while True:
-            match = find(self._table, asked, self._unused, self.renaming, self._lent)
+            stub = self._plainly_equal(asked)
+            if stub is not None:
+                match = Match("equal", stub)
+            else:
+                match = find(self._table, asked, self._unused, self.renaming, self._lent)
+                stub = match.stub
             mine = object()
-            if match.stub is None or self._used.setdefault(match.stub.position, mine) is mine:
+            if stub is None or self._used.setdefault(stub.position, mine) is mine:
                 self._name_ids(match, asked)
                 return match
+
+    def _plainly_equal(self, asked: Asked) -> Stub | None:
+        """What `find` finds for most calls: the next of the equal ones, unless it may be another task's."""
+        stubs = self._table.equal_under(asked.boundary, asked.under, asked.key)
+        start = self._start(stubs)
+        if start == len(stubs):
+            return None
+        return stubs[start] if may_follow(stubs[start], asked.before) else None
 
     def _name_ids(self, match: Match, asked: Asked) -> None:
         stub, renaming = match.stub, self.renaming
@@ -57,12 +71,12 @@ class Ledger:
         if match.renamed:
             renaming.accept(stub.tree, asked.tree)
         elif match.kind in ("equal", "moved"):
-            renaming.see(lambda: stub.tree)
+            renaming.see(_compared_of, stub)
 
     def served(self, crossing: Crossing) -> None:
         """What was recorded has gone to the program."""
         if self.renaming is not None and crossing.output is not None:
-            self.renaming.see(lambda: tree_of(crossing.output))
+            self.renaming.see(tree_of, crossing.output)
 
     def enter(self, step: Step, match: Match, *, lends: bool) -> None:
         """Give the step of a claimed call its number, and remember it.
@@ -77,7 +91,7 @@ class Ledger:
         if lends:
             self._lent[position] = step
             del self._used[position]
-        elif (other := self._lent.pop(position, None)) is not None:
+        elif self._lent and (other := self._lent.pop(position, None)) is not None:
             self._number(other, None)
 
     def _number(self, step: Step, crossing: Crossing | None) -> None:
@@ -100,12 +114,22 @@ class Ledger:
         """The stubs that nobody has asked for, in start order."""
         return (stub for stub in self._table.stubs if not self.is_taken(stub))
 
-    def _unused(self, stubs: Sequence[Stub]) -> Iterator[Stub]:
-        """Starts behind those that are known to be used, so that the thousandth of a thousand identical
-        calls is found as fast as the first."""
+    def _start(self, stubs: Sequence[Stub]) -> int:
+        if len(stubs) == 1:
+            return int(stubs[0].position in self._used)
         start = self._first_unused.get(id(stubs), 0)
         while start < len(stubs) and stubs[start].position in self._used:
             start += 1
         self._first_unused[id(stubs)] = start
+        return start
+
+    def _unused(self, stubs: Sequence[Stub]) -> Iterator[Stub]:
+        """Starts behind those that are known to be used, so that the thousandth of a thousand identical
+        calls is found as fast as the first."""
+        start = self._start(stubs)
         rest = (stubs[number] for number in range(start, len(stubs)))
         return (stub for stub in rest if stub.position not in self._used)
+
+
+def _compared_of(stub: Stub) -> Any:
+    return stub.tree

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from math import inf
 from typing import Any
@@ -16,13 +17,14 @@ from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.signatures import signature, unlike
 from tracetape.replayer.stubs import Stub, StubTable
 
-__all__ = ["Asked", "Match", "find", "unexplained"]
+__all__ = ["Asked", "Match", "find", "may_follow", "unexplained"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Asked:
     """A call, as it is looked up.
 
+    compared: gives the tree that it is compared by, where the key is not enough.
     under:  the matched crossing of the nearest live call around it, or None at the top.
     loose:  that call ran live or is unrecorded, so that its inside may have changed: the search goes on
             anywhere.
@@ -30,14 +32,21 @@ class Asked:
     """
 
     boundary: str
-    tree: Any
+    compared: Callable[[], Any]
     key: bytes
     under: Crossing | None
     loose: bool
     before: Crossing | None = None
+    _tree: Any = field(default=None, init=False, repr=False)
+
+    @property
+    def tree(self) -> Any:
+        if self._tree is None:
+            self._tree = self.compared()
+        return self._tree
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Match:
     """`kind`: equal, changed, moved or unrecorded. `stub` is None for unrecorded alone.
 
@@ -86,7 +95,8 @@ def find(
     renamed = renaming if renaming is not None and has_ids(asked.tree) else None
     if asked.under is not None or not asked.loose:
         siblings = table.under(boundary, asked.under)
-        here = _renamed(table, siblings, asked, unused, renamed) or _nearest(
+        known = partial(table.equal_under, boundary, asked.under)
+        here = _renamed(table, siblings, known, asked, unused, renamed) or _nearest(
             table, siblings, unused, asked.tree, renaming, lent
         )
         if here is not None:
@@ -96,7 +106,8 @@ def find(
         return Match("equal" if asked.loose else "moved", elsewhere)
     every = table.named(boundary)
     if asked.loose:
-        anywhere = _renamed(table, every, asked, unused, renamed) or _nearest(
+        known = partial(table.equal_anywhere, boundary)
+        anywhere = _renamed(table, every, known, asked, unused, renamed) or _nearest(
             table, every, unused, asked.tree, renaming, lent
         )
         if anywhere is not None:
@@ -108,25 +119,38 @@ def find(
 def _next(stubs: Iterator[Stub], before: Crossing | None) -> Stub | None:
     """Of equal ones that which followed the same call in its own task or thread, else the first."""
     first = next(stubs, None)
-    if first is None or before is None or first.crossing.seq_before is None or _follows(first, before):
+    if first is None or may_follow(first, before):
         return first
-    return next((stub for stub in islice(stubs, _READ) if _follows(stub, before)), first)
+    return next((stub for stub in islice(stubs, _READ) if _follows(stub.crossing, before)), first)
 
 
-def _follows(stub: Stub, before: Crossing) -> bool:
+def may_follow(stub: Stub, before: Crossing | None) -> bool:
+    """Whether the recorded call followed that one in its own task or thread, as far as is known."""
     one = stub.crossing
-    return one.seq_before == before.seq and one.process_id == before.process_id
+    return before is None or one.seq_before is None or _follows(one, before)
+
+
+def _follows(one: Crossing, before: Crossing | None) -> bool:
+    return before is not None and one.seq_before == before.seq and one.process_id == before.process_id
 
 
 def _renamed(
-    table: StubTable, stubs: Sequence[Stub], asked: Asked, unused: Unused, renaming: Renaming | None
+    table: StubTable,
+    stubs: Sequence[Stub],
+    equal: Callable[[bytes], Sequence[Stub]],
+    asked: Asked,
+    unused: Unused,
+    renaming: Renaming | None,
 ) -> Match | None:
-    """One of `stubs` that is equal but for ids. Where all of these are known, that is a look-up."""
+    """One of `stubs` that is equal but for ids. Where all of these are known, that is a look-up.
+
+    equal:  gives those of `stubs` with a key.
+    """
     if renaming is None:
         return None
     key = match_key(renaming.as_recorded(asked.tree))
     if key != asked.key:
-        known = _next(unused(table.equal_under(asked.boundary, asked.under, key)), asked.before)
+        known = _next(unused(equal(key)), asked.before)
         if known is not None:
             return Match("equal", known, renamed=True)
     if renaming.knows(asked.tree):

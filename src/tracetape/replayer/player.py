@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
 
-import orjson
-
 from tracetape._crossing import BARE
 from tracetape._frames import Frame, FrameScope, ReplaySession, current_frame
 from tracetape._sessions import is_ambiguous
-from tracetape.codec import to_tree
-from tracetape.codec.canonical import match_key
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.reader import Reader
 from tracetape.errors import SourceError, ValueNotRebuilt
 from tracetape.model.call import Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
 from tracetape.model.crossing import Crossing
-from tracetape.model.payload import Payload
 from tracetape.model.plan import PlanEntry, ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.model.report import Difference, Divergence, Report, Step
 from tracetape.replayer import messages
 from tracetape.replayer.deciding import Situation, decide
 from tracetape.replayer.halting import EndOfRecording, Halt
-from tracetape.replayer.keying import Keying
+from tracetape.replayer.keying import Given, Keying
 from tracetape.replayer.ledger import Ledger
 from tracetape.replayer.matching import Asked, Match
 from tracetape.replayer.outcomes import live_shape, outcome_changes, recorded_shape
@@ -68,8 +62,12 @@ class Player:
         self._session, self._options, self._report = session, options, report
         table = StubTable.of(recording, options.plan, options.ignore)
         self.ledger = Ledger(table, None if options.strict else Renaming())
+        self._token = object()  # by which a context knows that it is this replay's
+        self._reader = Reader(options.types)
         self._lock = threading.RLock()  # a signal handler may call a boundary in the middle of this
-        self._keying = Keying(self.ledger, options.ignore, self._lock, partial(self.halt, "unusable"))
+        self._keying = Keying(
+            self.ledger, options.ignore, self._reader, self._lock, partial(self.halt, "unusable")
+        )
         self._opener = threading.current_thread()
         self._cut = ""
         self.running: set[Step] = set()  # live calls of which a step of the function runs now
@@ -116,8 +114,10 @@ class Player:
         name = call.spec.name
         if not self._session.is_open:
             raise self.closed(Divergence("closed", name, messages.closed(name, self._report.source)))
-        with self._closed(name):
+        try:
             step, outcome = self._take(call)
+        except Exception as error:  # noqa: BLE001
+            self._fail(name, error)
         recorded = step.recorded
         call.replayed = Replayed(
             step.mode,
@@ -143,10 +143,12 @@ class Player:
             if not self.running:  # else what is open may be another's that still runs
                 self.after_live(step.name)
         if not isinstance(outcome, Streamed):
-            _last.set(weakref.ref(step))  # not what was called inside it
+            _last.set((self._token, weakref.ref(step)))  # not what was called inside it
         self._raise_again()  # the program caught it inside this call
-        with self._closed(step.name):
+        try:
             self._finish(call, step, outcome, items)
+        except Exception as error:  # noqa: BLE001
+            self._fail(step.name, error)
         return outcome
 
     def _raise_again(self) -> None:
@@ -156,13 +158,9 @@ class Player:
         if unwinding is not None:
             raise unwinding.with_traceback(None)
 
-    @contextlib.contextmanager
-    def _closed(self, name: str) -> Iterator[None]:
+    def _fail(self, name: str, error: Exception) -> NoReturn:
         """An error of our own is a halt: a wrong answer would be worse than none."""
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001
-            self.halt("internal", name, messages.internal(name, error))
+        self.halt("internal", name, messages.internal(name, error))
 
     def _finish(self, call: Call, step: Step, outcome: Outcome, items: list[Any]) -> None:
         step.error = outcome.error if isinstance(outcome, (Raised, Streamed, Cancelled)) else None
@@ -179,12 +177,10 @@ class Player:
         """The step of a call, and its outcome where it is answered without running."""
         spec = call.spec
         frame = self._frame(spec.name)
-        inputs = self._keying.inputs(spec, call.arguments)
-        given = to_tree(dict(inputs))
-        tree = self._keying.tree(spec, inputs, given)
+        given = self._keying.given(spec, self._keying.inputs(spec, call.arguments))
         inside = frame.step
         under = inside.recorded if inside is not None else None
-        asked = Asked(spec.name, tree, match_key(tree), under, loose=inside is not None, before=self._before())
+        asked = Asked(spec.name, given.tree, given.key, under, inside is not None, self._before())
         with self._lock:
             match = self.ledger.claim(asked)
             crossing = match.stub.crossing if match.stub else None
@@ -200,7 +196,7 @@ class Player:
             step.stale, step.after_cut = decision.stale, after
             self.ledger.enter(step, match, lends=match.kind == "changed" and decision.action in ("serve", "patch"))
             self._report.steps.append(step)
-            _last.set(weakref.ref(step))
+            _last.set((self._token, weakref.ref(step)))
             if match.renamed and self.ledger.renaming is not None:
                 self._report.renamed_ids = self.ledger.renaming.renamed
         if decision.action == "halt":
@@ -219,9 +215,8 @@ class Player:
     def _before(self) -> Crossing | None:
         """What the last call of this task or thread was matched with, if that was in this replay."""
         last = _last.get()
-        step = last() if last is not None else None
-        is_ours = step is not None and self.ledger.step(step.boundary, step.number) is step
-        return step.recorded if step is not None and is_ours else None
+        step = last[1]() if last is not None and last[0] is self._token else None
+        return step.recorded if step is not None else None
 
     def _frame(self, name: str) -> Frame:
         """The frame of the call, once it is sure that the call may go on here."""
@@ -234,13 +229,13 @@ class Player:
             self.halt("ambiguous", name, messages.ambiguous(name))
         return frame
 
-    def _step(self, call: Call, given: Any, match: Match, inside: Step | None) -> Step:
+    def _step(self, call: Call, given: Given, match: Match, inside: Step | None) -> Step:
         return Step(
             boundary=call.spec.name,
             number="",  # the ledger gives it
             kind=call.spec.kind,
             mode="stub",
-            as_came=lambda: self._reader().inputs(Payload.of(orjson.dumps(given).decode("utf-8"))),
+            as_came=given.values,
             recorded=match.stub.crossing if match.stub else None,
             changes=match.changes if match.stub else (),
             moved=match.kind == "moved",
@@ -276,7 +271,7 @@ class Player:
         def missing(path: str, type_name: str) -> NoReturn:
             self.halt("unusable", step.name, messages.not_stored(step.name, path, type_name))
 
-        reader = self._reader(missing)
+        reader = self._reader.told(missing)
         try:
             if entry is not None:
                 outcome = patched_outcome(crossing, reader, entry.patch)
@@ -297,9 +292,6 @@ class Player:
             step.result = outcome.items
         step.has_result = isinstance(outcome, (Returned, Streamed))
         return outcome
-
-    def _reader(self, missing: Callable[[str, str], NoReturn] | None = None) -> Reader:
-        return Reader(self._options.types, missing)
 
 
 def _not_compared(step: Step) -> tuple[str, ...]:
@@ -330,8 +322,8 @@ class _LiveScope(FrameScope):
         super().detach(before)
 
 
-# Of the last call in this task or thread. No strong reference: contexts outlive replays.
-_last: ContextVar[weakref.ref[Step] | None] = ContextVar("tracetape_last_step", default=None)
+# The last call in this task or thread, and whose it was. No strong reference: contexts outlive replays.
+_last: ContextVar[tuple[object, weakref.ref[Step]] | None] = ContextVar("tracetape_last_step", default=None)
 
 
 def _nothing() -> None:

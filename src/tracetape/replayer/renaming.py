@@ -28,15 +28,18 @@ class Renaming:
         self._forward: dict[Id, str] = {}
         self._backward: dict[Id, str] = {}
         self.renamed = 0
-        self._seen: list[Callable[[], Any]] = []
+        self._seen: list[Any] = []  # what gives a tree, and of what, in turn
 
-    def see(self, tree: Callable[[], Any]) -> None:
-        """The ids of that tree have their recorded names. It is read when a renaming is first asked for."""
+    def see(self, tree: Callable[[Any], Any], of: Any) -> None:
+        """The ids of the tree that `tree(of)` gives have their recorded names. It is read when a renaming is first
+        asked for."""
+        # Nothing is made for it, not even a pair: a replay of many calls would keep the collector busy with them.
         self._seen.append(tree)
+        self._seen.append(of)
 
     def _settle(self) -> None:
-        for tree in self._seen:
-            for one in ids_in(tree()):
+        for tree, of in zip(self._seen[::2], self._seen[1::2], strict=True):
+            for one in ids_in(tree(of)):
                 if one not in self._forward and one not in self._backward:
                     self._forward[one] = self._backward[one] = one[1]
         self._seen.clear()

@@ -33,7 +33,7 @@ def ask(
 
     tree = canonical(inputs)
     table = StubTable.of(run, ReplayPlan(), IgnorePaths(()))
-    return find(table, Asked(boundary, tree, match_key(tree), under, loose), unused)
+    return find(table, Asked(boundary, lambda: tree, match_key(tree), under, loose), unused)
 
 
 def answer(match: Match) -> tuple[str, int | None]:

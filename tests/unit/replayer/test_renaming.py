@@ -144,7 +144,7 @@ def test_elements_of_sets_have_the_places_of_their_ids() -> None:
 def test_an_id_that_the_replay_has_under_its_recorded_name_is_no_other_s() -> None:
     """It came out of what was served, or went into an equal call: the program did not make it."""
     renaming = Renaming()
-    renaming.see(lambda: {"orders": [A1, A2]})
+    renaming.see(lambda ids: {"orders": ids}, [A1, A2])
     assert renaming.unexplained({"cancel": A1}, {"cancel": A2}) != ()
     assert renaming.unexplained({"cancel": A1}, {"cancel": B1}) != ()
     assert renaming.unexplained({"cancel": A3}, {"cancel": B3}) == ()
@@ -154,7 +154,7 @@ def test_what_was_renamed_before_keeps_its_name() -> None:
     """A served answer repeats the recorded id of a request that the program has made anew."""
     renaming = Renaming()
     renaming.accept([A1], [B1])
-    renaming.see(lambda: {"echo": A1})
+    renaming.see(lambda one: {"echo": one}, A1)
     assert renaming.unexplained({"retry": A1}, {"retry": B1}) == ()
     assert renaming.as_recorded({"retry": B1}) == {"retry": A1}
 
