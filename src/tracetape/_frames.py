@@ -9,11 +9,13 @@ import threading
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tracetape._processes import OpenRun, Word
 from tracetape.model.call import Mode
-from tracetape.model.report import Step
+
+if TYPE_CHECKING:  # a program that is recorded never needs it
+    from tracetape.model.report import Step
 
 __all__ = ["EMPTY", "Frame", "FrameScope", "RecordingSession", "ReplaySession", "current_frame", "set_frame"]
 

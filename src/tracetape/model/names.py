@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -22,6 +21,8 @@ def split_name(text: str) -> tuple[str, int | None]:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The end of an error's sentence: the names most like `name`, else those that there are."""
+    import difflib  # for a mistake alone
+
     names = list(dict.fromkeys(known))
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if close:

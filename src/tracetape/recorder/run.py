@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
@@ -22,11 +22,13 @@ from tracetape.errors import RecordingError, UsageError
 from tracetape.exporters import otlp_json
 from tracetape.exporters.file import Lookout, SpanFile
 from tracetape.exporters.marks import MarksFile, remove_finished_marks, remove_marks
-from tracetape.model.recording import Recording
 from tracetape.model.span import Scope, SpanRecord, Status
 from tracetape.recorder import host
 from tracetape.recorder.storing import guard
 from tracetape.semconv import names
+
+if TYPE_CHECKING:  # a program that is recorded never needs it
+    from tracetape.model.recording import Recording
 
 __all__ = ["Run", "listeners"]
 
