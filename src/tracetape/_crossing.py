@@ -27,6 +27,7 @@ from tracetape.model.call import (
     PLAIN,
     Call,
     Cancelled,
+    ContextScope,
     Mode,
     Outcome,
     Raised,
@@ -152,7 +153,8 @@ def _drive_generator(
         begun.call.given_up = Streamed(end="abandoned", shape=shape)
         source = begun.step(begun.call.invoke)
     # What each item passes is had once, and `step` is written out: an item is little work.
-    scope, gate, watchers = begun.scope, begun.call.gate, begun.call.watchers
+    gate, watchers = begun.call.gate, begun.call.watchers
+    current, attach, detach = _of(begun.scope)
     resume: Callable[[Any], Any] | None = source.send
     argument: Any = None
     leaving = False
@@ -160,15 +162,15 @@ def _drive_generator(
         try:
             if gate is not None and not leaving:
                 gate()
-            if scope is None:
+            if current is None:
                 item = resume(argument)  # type: ignore[misc]
             else:
-                before = scope.current()
+                before = current()
                 try:
-                    scope.attach()
+                    attach()
                     item = resume(argument)  # type: ignore[misc]
                 finally:
-                    scope.detach(before)
+                    detach(before)
         except StopIteration as stop:
             begun.end(Streamed(end="abandoned" if leaving else "finished", value=stop.value, shape=shape))
             return stop.value
@@ -206,7 +208,8 @@ async def _drive_async_generator(
     if source is None:
         begun.call.given_up = Streamed(end="abandoned", shape=shape)
         source = begun.step(begun.call.invoke)
-    scope, gate, watchers = begun.scope, begun.call.gate, begun.call.watchers  # see _drive_generator
+    gate, watchers = begun.call.gate, begun.call.watchers  # see _drive_generator
+    current, attach, detach = _of(begun.scope)
     resume: Callable[[Any], Awaitable[Any]] | None = source.asend
     argument: Any = None
     leaving = cancelled = False
@@ -219,16 +222,16 @@ async def _drive_async_generator(
                 if gate is not None:
                     gate()
                 awaitable = resume(argument)  # type: ignore[misc]
-                if scope is None:
+                if current is None:
                     item = await awaitable
                 else:
-                    before = scope.current()
+                    before = current()
                     try:
-                        scope.attach()
+                        attach()
                         item = await awaitable
                     finally:
                         del awaitable
-                        scope.detach(before)
+                        detach(before)
         except StopAsyncIteration:
             begun.end(Streamed(end="abandoned" if leaving else "finished", shape=shape))
             return
@@ -265,3 +268,7 @@ async def _drive_async_generator(
         except BaseException as thrown:
             cancelled = is_cancellation(thrown)
             argument, resume = thrown, source.athrow
+
+
+def _of(scope: ContextScope | None) -> tuple[Any, Any, Any]:
+    return (None, None, None) if scope is None else (scope.current, scope.attach, scope.detach)

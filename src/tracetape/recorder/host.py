@@ -94,8 +94,7 @@ class HostSpan:
         self.parent_id: str | None = None
         self.unseen_parent = False
 
-    def current(self) -> Context:
-        return _get_current()
+    current = staticmethod(_get_current)
 
     def attach(self) -> None:
         _attach(self.context)

@@ -65,8 +65,11 @@ def stored_item(item: Any) -> Any:
 def stream_payload(items: list[Any], outcome: Streamed) -> Payload:
     """`{"items": […]}`, with `error` and `value` where there is one. `items` are those of `stored_item`; None is
     one that could not be stored."""
-    written = (item.text if type(item) is _Text else json_text(item) for item in items)
-    parts = ['"items":[' + ",".join(written) + "]"]
+    if _FIXED.issuperset(map(type, items)):
+        written = json_text(items)
+    else:
+        written = f"[{','.join(item.text if type(item) is _Text else json_text(item) for item in items)}]"
+    parts = [f'"items":{written}']
     if outcome.error is not None:
         parts.append('"error":' + json_text(outcome.error))
     if outcome.value is not None:
