@@ -27,21 +27,21 @@ def stored(rows: Iterable[Row], before: Mapping[str, Any]) -> dict[str, Any]:
     return {"about": "ratios are compared; the rest is for people", "machine": machine, "rows": kept}
 
 
-def worsened(rows: Iterable[Row], baseline: Mapping[str, Any]) -> list[str]:
-    """For each row whose ratio has passed the stored one by more than its tolerance, what to say.
+def worsened(rows: Iterable[Row], baseline: Mapping[str, Any]) -> dict[str, str]:
+    """The rows whose ratio has passed the stored one by more than their tolerance: by name, what to say.
 
     Never by time: that belongs to a machine. Both ratios have to pass it, of wall time as of CPU time: a sample
     that is longer than the floor's is preempted more often where others use the machine. A row that is not stored
     cannot have worsened.
     """
-    said = []
+    said = {}
     for row in rows:
         before = baseline.get("rows", {}).get(row.name, {}).get("ratio")
         if before is None or row.ratio is None or row.tolerance is None:
             continue
         now = row.ratio if row.cpu_ratio is None else min(row.ratio, row.cpu_ratio)
         if now > before * row.tolerance:
-            said.append(f"{row.name}: {now:.2f} × its floor, stored {before:.2f}, tolerance {row.tolerance:g} ×")
+            said[row.name] = f"{now:.2f} × its floor, stored {before:.2f}, tolerance {row.tolerance:g} ×"
     return said
 
 

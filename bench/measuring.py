@@ -48,7 +48,7 @@ class Plan:
 
     @property
     def repeat(self) -> int:
-        return 21 if self.quick else 121
+        return 31 if self.quick else 121
 
 
 @dataclass(frozen=True)

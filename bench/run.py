@@ -19,7 +19,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ GROUPS = {
     "threads": "rows_service:threads",
     "memory": "rows_memory:service",
 }
+AGAIN = 2  # times that a group is measured again before a worsened ratio of it is believed
 # Not in the quick form, unless they are named.
 SLOW = ("payload", "tail", "threads", "memory")
 
@@ -74,17 +75,35 @@ def rows_of(group: str, plan: Plan) -> Iterator[Row]:
         raise SystemExit(f"the rows of {group} could not be measured (exit {child.returncode})")
 
 
-def judged(rows: list[Row], compared: Path | None, *, strict: bool) -> bool:
-    """Whether the run fails; says on stderr why."""
-    worse = baseline.worsened(rows, read(compared)) if compared else []
-    for said in worse:
-        print(f"worse than in {compared}: {said}", file=sys.stderr)
-    if compared and not worse:
-        print(f"no ratio has worsened beyond its tolerance since {compared}", file=sys.stderr)
-    missed = baseline.missed(rows)
-    if missed:
-        print(f"{len(missed)} targets not met: {'; '.join(missed)}", file=sys.stderr)
-    return bool(worse or (strict and missed))
+def measured(group: str, plan: Plan, show: Callable[[str], None]) -> list[Row]:
+    found = []
+    for row in rows_of(group, plan):
+        show(shown(row))
+        found.append(row)
+    return found
+
+
+def confirmed(
+    found: dict[str, list[Row]], before: dict[str, Any], plan: Plan, show: Callable[[str], None]
+) -> dict[str, str]:
+    """The rows that have worsened, and what to say of each. A group with such a row is first measured again, and
+    its rows are put in place of the former: where others use the machine a median can be theirs."""
+    for group, rows in found.items():
+        for _ in range(AGAIN):
+            worse = baseline.worsened(rows, before)
+            if not worse:
+                break
+            show(f"measured again, for these seemed worse than stored: {', '.join(worse)}")
+            rows[:] = measured(group, plan, show)
+    return baseline.worsened([row for rows in found.values() for row in rows], before)
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def silent(text: str) -> None:
+    """With --json, stdout is for the rows alone."""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -115,24 +134,27 @@ def main(arguments: list[str]) -> int:
         for row in rows_here(options.group, plan):
             print(json.dumps(row.as_json()), flush=True)
         return 0
-    found: list[Row] = []
     began = time.monotonic()
-    if not options.json:
-        print(HEAD)
-    for group in options.only or [one for one in GROUPS if not (plan.quick and one in SLOW)]:
-        for row in rows_of(group, plan):
-            found.append(row)
-            if not options.json:
-                print(shown(row), flush=True)
+    show = silent if options.json else say
+    show(HEAD)
+    groups = options.only or [one for one in GROUPS if not (plan.quick and one in SLOW)]
+    found = {group: measured(group, plan, show) for group in groups}
+    worse = confirmed(found, read(options.compare), plan, show) if options.compare else {}
+    rows = [row for group in found.values() for row in group]
     if options.json:
-        print(json.dumps([row.as_json() for row in found], indent=2))
-    else:
-        print(f"\n{len(found)} rows in {time.monotonic() - began:.0f} s")
-    failed = judged(found, options.compare, strict=options.strict)
+        print(json.dumps([row.as_json() for row in rows], indent=2))
+    show(f"\n{len(rows)} rows in {time.monotonic() - began:.0f} s")
+    missed = baseline.missed(rows)
+    if missed:
+        print(f"{len(missed)} targets not met: {'; '.join(missed)}", file=sys.stderr)
+    for name, said in worse.items():
+        print(f"worse than stored: {name}: {said}", file=sys.stderr)
+    if options.compare and not worse:
+        print("no ratio has worsened beyond its tolerance", file=sys.stderr)
     if options.save:
-        kept = baseline.stored(found, read(options.save) if options.save.exists() else {})
+        kept = baseline.stored(rows, read(options.save) if options.save.exists() else {})
         options.save.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return int(failed)
+    return int(bool(worse or (options.strict and missed)))
 
 
 if __name__ == "__main__":
