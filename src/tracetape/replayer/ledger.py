@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Step
 from tracetape.replayer.matching import Asked, Match, find
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.renaming import Renaming
-from tracetape.replayer.stubs import Stub, StubTable
+from tracetape.replayer.stubs import Stub, Stubs, StubTable
 
 __all__ = ["Ledger"]
 
@@ -100,12 +100,13 @@ class Ledger:
         """The stubs that nobody has asked for, in start order."""
         return (stub for stub in self._table.stubs if not self.is_taken(stub))
 
-    def _unused(self, stubs: Sequence[Stub]) -> Iterator[Stub]:
+    def _unused(self, stubs: Stubs) -> Iterator[Stub]:
         """Starts behind those that are known to be used, so that the thousandth of a thousand identical
         calls is found as fast as the first."""
         start = self._first_unused.get(id(stubs), 0)
-        while start < len(stubs) and stubs[start].position in self._used:
+        positions, used = stubs.positions, self._used
+        while start < len(positions) and positions[start] in used:
             start += 1
         self._first_unused[id(stubs)] = start
-        rest = (stubs[number] for number in range(start, len(stubs)))
-        return (stub for stub in rest if stub.position not in self._used)
+        rest = range(start, len(positions))
+        return (stubs[number] for number in rest if positions[number] not in used)

@@ -14,7 +14,7 @@ from tracetape.model.report import Difference
 from tracetape.replayer.generated_ids import has_ids, masked
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.signatures import signature, unlike
-from tracetape.replayer.stubs import Stub, StubTable
+from tracetape.replayer.stubs import Stub, Stubs, StubTable
 
 __all__ = ["Asked", "Match", "find", "unexplained"]
 
@@ -54,7 +54,7 @@ class Match:
     as_near: tuple[Stub, ...] = ()
 
 
-Unused = Callable[[Sequence[Stub]], Iterator[Stub]]
+Unused = Callable[[Stubs], Iterator[Stub]]
 
 _NOTHING_LIKE_IT = Match("unrecorded")
 _LOOKED_AT = 1_000
@@ -108,18 +108,18 @@ def find(
 def _next(stubs: Iterator[Stub], before: Crossing | None) -> Stub | None:
     """Of equal ones that which followed the same call in its own task or thread, else the first."""
     first = next(stubs, None)
-    if first is None or before is None or first.crossing.seq_before is None or _follows(first, before):
+    if first is None or before is None or first.moment.seq_before is None or _follows(first, before):
         return first
     return next((stub for stub in islice(stubs, _READ) if _follows(stub, before)), first)
 
 
 def _follows(stub: Stub, before: Crossing) -> bool:
-    one = stub.crossing
+    one = stub.moment
     return one.seq_before == before.seq and one.process_id == before.process_id
 
 
 def _renamed(
-    table: StubTable, stubs: Sequence[Stub], asked: Asked, unused: Unused, renaming: Renaming | None
+    table: StubTable, stubs: Stubs, asked: Asked, unused: Unused, renaming: Renaming | None
 ) -> Match | None:
     """One of `stubs` that is equal but for ids. Where all of these are known, that is a look-up."""
     if renaming is None:
@@ -139,7 +139,7 @@ def _renamed(
 
 def _nearest(
     table: StubTable,
-    stubs: Sequence[Stub],
+    stubs: Stubs,
     unused: Unused,
     tree: Any,
     renaming: Renaming | None,
@@ -181,7 +181,7 @@ def _most_alike(stubs: Sequence[Stub], tree: Any) -> list[Stub]:
     return [stub for stub in likeness if likeness[stub] == most]
 
 
-def _in_any_order(candidates: Sequence[Stub], stubs: Sequence[Stub], unused: Unused) -> Sequence[Stub]:
+def _in_any_order(candidates: Sequence[Stub], stubs: Stubs, unused: Unused) -> Sequence[Stub]:
     """Those of the candidates of which any may be the next one.
 
     Calls that were made one after the other come one after the other: the first is. Those that were made at the
@@ -200,13 +200,13 @@ def _at_the_same_time(first: Stub, stubs: Sequence[Stub]) -> set[int]:
     together: set[int] = set()
     last_end: float = 0
     for stub in stubs:
-        crossing = stub.crossing
-        if together and crossing.started >= last_end:
+        moment = stub.moment
+        if together and moment.started >= last_end:
             if first.position in together:
                 return together
             together, last_end = set(), 0
         together.add(stub.position)
-        last_end = max(last_end, inf if crossing.ended is None else crossing.ended)
+        last_end = max(last_end, inf if moment.ended is None else moment.ended)
     return together
 
 
