@@ -21,7 +21,7 @@ __all__ = ["as_json", "crossing_as_json", "crossing_named", "lines", "usable"]
 
 def usable(recording: Recording) -> bool:
     """Whether every crossing could be served."""
-    return bool(recording.crossings) and all(one.grade != UNUSABLE for one in recording.crossings)
+    return bool(recording.crossings) and all(one.grade != UNUSABLE for one in recording.crossings.flawed())
 
 
 def crossing_named(recording: Recording, given: str) -> Crossing:
@@ -30,11 +30,10 @@ def crossing_named(recording: Recording, given: str) -> Crossing:
     Raises UsageError naming what is there.
     """
     boundary, number = split_name(given)
-    same = [crossing for crossing in recording.crossings if crossing.boundary == boundary]
-    if number is None and len(same) > 1:
+    same = recording.counts.get(boundary, 0)
+    if number is None and same > 1:
         raise UsageError(
-            f"{boundary} has {len(same)} crossings: say which with --crossing {boundary}@1 … "
-            f"{boundary}@{len(same)}"
+            f"{boundary} has {same} crossings: say which with --crossing {boundary}@1 … {boundary}@{same}"
         )
     return recording[boundary, 1 if number is None else number]
 

@@ -13,6 +13,7 @@ import orjson
 from tracetape.model.report import Difference
 
 __all__ = [
+    "KEY_LIMIT",
     "canonical",
     "differences",
     "has_opaque",
@@ -37,7 +38,8 @@ _UNSAID = {
     "namedtuple": _NEVER | {"state"},
 }
 _SHOWN = 200
-_KEY_LIMIT = 64
+KEY_LIMIT = 64
+"""Bytes. A longer key is kept as its digest."""
 
 
 def canonical(tree: Any) -> Any:
@@ -92,7 +94,8 @@ def key_of(tree: Any) -> bytes:
 def match_key(tree: Any) -> bytes:
     """`key_of`, or its SHA-256 where that is shorter: what a table of many calls is kept by."""
     key = key_of(tree)
-    return key if len(key) <= _KEY_LIMIT else hashlib.sha256(key).digest()
+    # A copy: what orjson gives keeps the 4 KB of the buffer that it was written into.
+    return bytes(memoryview(key)) if len(key) <= KEY_LIMIT else hashlib.sha256(key).digest()
 
 
 def text_of(tree: Any) -> str:

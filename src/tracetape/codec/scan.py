@@ -8,9 +8,15 @@ from tracetape.codec.decoder import parse
 from tracetape.codec.opaque import OpaquePart, walk_opaque
 from tracetape.codec.registry import Tree
 
-__all__ = ["scan"]
+__all__ = ["may_be_opaque", "scan"]
 
 _MARK = re.compile(r'"\$type"\s*:\s*"opaque"')
+
+
+def may_be_opaque(text: str) -> bool:
+    """Whether JSON text may have an opaque part. Cheap where it has no tag."""
+    # One character is found faster than the regular expression gets going.
+    return "$" in text and _MARK.search(text) is not None
 
 
 def scan(payload: str | Tree) -> tuple[OpaquePart, ...]:
@@ -19,7 +25,7 @@ def scan(payload: str | Tree) -> tuple[OpaquePart, ...]:
     Cheap where there are none. A str is taken for JSON text. Raises ValueNotRebuilt where that is none.
     """
     if type(payload) is str:
-        if not _MARK.search(payload):
+        if not may_be_opaque(payload):
             return ()
         payload = parse(payload)
     return tuple(walk_opaque(payload))

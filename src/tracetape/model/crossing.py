@@ -37,7 +37,7 @@ class Kin:
     children: tuple[Crossing, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True, eq=False)
 class Crossing:
     """One call through one boundary.
 

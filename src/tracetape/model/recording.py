@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tracetape.errors import UsageError
 from tracetape.model.crossing import EXACT, GRADES, UNUSABLE, Crossing
+from tracetape.model.crossings import Crossings
 from tracetape.model.names import nearest
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.span import Gap, SpanRecord
@@ -13,41 +15,62 @@ from tracetape.model.span import Gap, SpanRecord
 __all__ = ["Recording"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Recording:
     """One run read back.
 
     trace_id:   32 hex digits.
-    crossings:  in start order. roots: those with no parent.
+    crossings:  a sequence in start order. roots: those with no parent.
     gaps:       what the recording as a whole lacks; each crossing has its own besides.
-    spans:      every span of the run, structure included, in start order.
+    spans:      every span of the run, structure included, a sequence in start order.
     source:     what it was read from, for messages.
+
+    Crossings and spans of a file are made when they are asked for: a run may have more than fit into memory.
     """
 
     trace_id: str
-    crossings: tuple[Crossing, ...]
-    gaps: tuple[Gap, ...] = ()
-    spans: tuple[SpanRecord, ...] = field(default=(), repr=False)
-    source: str = ""
+    crossings: Crossings
+    gaps: tuple[Gap, ...]
+    spans: Sequence[SpanRecord]
+    source: str
+
+    def __init__(
+        self,
+        trace_id: str,
+        crossings: Sequence[Crossing],
+        gaps: tuple[Gap, ...] = (),
+        spans: Sequence[SpanRecord] = (),
+        source: str = "",
+    ) -> None:
+        listed = crossings if isinstance(crossings, Crossings) else Crossings(crossings)
+        told = (trace_id, listed, gaps, spans, source)
+        for name, value in zip(self.__slots__, told, strict=True):
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return f"<Recording of {self.source or self.trace_id}: {len(self.crossings)} crossings, {self.grade}>"
 
     @property
     def roots(self) -> tuple[Crossing, ...]:
-        return tuple(crossing for crossing in self.crossings if crossing.parent is None)
+        parents = self.crossings.parents()
+        return tuple(self.crossings[position] for position, above in enumerate(parents) if above < 0)
 
     @property
     def grade(self) -> str:
         """The grade of its worst crossing; a recording without crossings is unusable."""
         if not self.crossings:
             return UNUSABLE
-        return max((crossing.grade for crossing in self.crossings), key=GRADES.index, default=EXACT)
+        return max((crossing.grade for crossing in self.crossings.flawed()), key=GRADES.index, default=EXACT)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The boundary names, in order of first appearance."""
-        return tuple(dict.fromkeys(crossing.boundary for crossing in self.crossings))
+        return tuple(self.counts)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many crossings there are of each boundary name, in order of first appearance."""
+        return self.crossings.counts()
 
     def __getitem__(self, key: tuple[str, int]) -> Crossing:
         """`recording["place_order", 1]`: by boundary name and occurrence, from 1.
@@ -57,14 +80,14 @@ class Recording:
         if not (isinstance(key, tuple) and len(key) == 2):
             raise UsageError(f'a crossing is looked up as recording["name", 1], not by {key!r}')
         boundary, occurrence = key
-        same = [crossing for crossing in self.crossings if crossing.boundary == boundary]
-        for crossing in same:
-            if crossing.occurrence == occurrence:
-                return crossing
+        found = self.crossings.numbered(boundary, occurrence)
+        if found is not None:
+            return found
+        same = self.counts.get(boundary, 0)
         if same:
             raise UsageError(
-                f"{boundary}@{occurrence} is not in the recording: {boundary} has {len(same)} crossing(s), "
-                f"so the last is {boundary}@{len(same)}"
+                f"{boundary}@{occurrence} is not in the recording: {boundary} has {same} crossing(s), "
+                f"so the last is {boundary}@{same}"
             )
         raise UsageError(f"no crossing of {boundary!r} in the recording{nearest(boundary, self.names)}")
 
@@ -78,7 +101,7 @@ class Recording:
             return ["the recording has no crossings: none of its spans was written at a boundary that we read"]
         chosen = plan or ReplayPlan()
         blocked = []
-        for crossing in self.crossings:
+        for crossing in self.crossings.flawed():
             if crossing.grade != UNUSABLE or crossing.outcome == "unfinished":
                 continue  # where a run was cut off, a replay goes as far as that, and ends there
             if chosen.mode_of(crossing) in ("live", "patched"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from tracetape.model.crossing import Crossing
@@ -11,7 +11,7 @@ from tracetape.model.report import Step
 from tracetape.replayer.matching import Asked, Match, find, may_follow
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.renaming import Renaming
-from tracetape.replayer.stubs import Stub, StubTable
+from tracetape.replayer.stubs import Stub, Stubs, StubTable
 
 __all__ = ["Ledger"]
 
@@ -58,6 +58,9 @@ class Ledger:
 
     def _plainly_equal(self, asked: Asked) -> Stub | None:
         """What `find` finds for most calls: the next of the equal ones, unless it may be another task's."""
+        stub = self._table.sole(asked.boundary, asked.under, asked.key)
+        if stub is not None:
+            return None if stub.position in self._used or not may_follow(stub, asked.before) else stub
         stubs = self._table.equal_under(asked.boundary, asked.under, asked.key)
         start = self._start(stubs)
         if start == len(stubs):
@@ -114,21 +117,20 @@ class Ledger:
         """The stubs that nobody has asked for, in start order."""
         return (stub for stub in self._table.stubs if not self.is_taken(stub))
 
-    def _start(self, stubs: Sequence[Stub]) -> int:
-        if len(stubs) == 1:
-            return int(stubs[0].position in self._used)
+    def _start(self, stubs: Stubs) -> int:
+        """Of the first one that nobody has asked for; starts behind those that are known to be used, so that the
+        thousandth of a thousand identical calls is found as fast as the first."""
         start = self._first_unused.get(id(stubs), 0)
-        while start < len(stubs) and stubs[start].position in self._used:
+        positions, used = stubs.positions, self._used
+        while start < len(positions) and positions[start] in used:
             start += 1
         self._first_unused[id(stubs)] = start
         return start
 
-    def _unused(self, stubs: Sequence[Stub]) -> Iterator[Stub]:
-        """Starts behind those that are known to be used, so that the thousandth of a thousand identical
-        calls is found as fast as the first."""
-        start = self._start(stubs)
-        rest = (stubs[number] for number in range(start, len(stubs)))
-        return (stub for stub in rest if stub.position not in self._used)
+    def _unused(self, stubs: Stubs) -> Iterator[Stub]:
+        positions, used = stubs.positions, self._used
+        rest = range(self._start(stubs), len(positions))
+        return (stubs[number] for number in rest if positions[number] not in used)
 
 
 def _compared_of(stub: Stub) -> Any:

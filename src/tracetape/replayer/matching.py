@@ -11,11 +11,12 @@ from typing import Any
 
 from tracetape.codec.canonical import differences, match_key, shared_length
 from tracetape.model.crossing import Crossing
+from tracetape.model.crossings import Moment
 from tracetape.model.report import Difference
 from tracetape.replayer.generated_ids import has_ids, masked
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.signatures import signature, unlike
-from tracetape.replayer.stubs import Stub, StubTable
+from tracetape.replayer.stubs import Stub, Stubs, StubTable
 
 __all__ = ["Asked", "Match", "find", "may_follow", "unexplained"]
 
@@ -63,7 +64,7 @@ class Match:
     as_near: tuple[Stub, ...] = ()
 
 
-Unused = Callable[[Sequence[Stub]], Iterator[Stub]]
+Unused = Callable[[Stubs], Iterator[Stub]]
 
 _NOTHING_LIKE_IT = Match("unrecorded")
 _LOOKED_AT = 1_000
@@ -121,23 +122,25 @@ def _next(stubs: Iterator[Stub], before: Crossing | None) -> Stub | None:
     first = next(stubs, None)
     if first is None or may_follow(first, before):
         return first
-    return next((stub for stub in islice(stubs, _READ) if _follows(stub.crossing, before)), first)
+    return next((stub for stub in islice(stubs, _READ) if _follows(stub.moment, before)), first)
 
 
 def may_follow(stub: Stub, before: Crossing | None) -> bool:
     """Whether the recorded call followed that one in its own task or thread, as far as is known."""
-    one = stub.crossing
-    return before is None or one.seq_before is None or _follows(one, before)
+    if before is None:
+        return True
+    one = stub.moment
+    return one.seq_before is None or _follows(one, before)
 
 
-def _follows(one: Crossing, before: Crossing | None) -> bool:
+def _follows(one: Moment, before: Crossing | None) -> bool:
     return before is not None and one.seq_before == before.seq and one.process_id == before.process_id
 
 
 def _renamed(
     table: StubTable,
-    stubs: Sequence[Stub],
-    equal: Callable[[bytes], Sequence[Stub]],
+    stubs: Stubs,
+    equal: Callable[[bytes], Stubs],
     asked: Asked,
     unused: Unused,
     renaming: Renaming | None,
@@ -163,7 +166,7 @@ def _renamed(
 
 def _nearest(
     table: StubTable,
-    stubs: Sequence[Stub],
+    stubs: Stubs,
     unused: Unused,
     tree: Any,
     renaming: Renaming | None,
@@ -205,7 +208,7 @@ def _most_alike(stubs: Sequence[Stub], tree: Any) -> list[Stub]:
     return [stub for stub in likeness if likeness[stub] == most]
 
 
-def _in_any_order(candidates: Sequence[Stub], stubs: Sequence[Stub], unused: Unused) -> Sequence[Stub]:
+def _in_any_order(candidates: Sequence[Stub], stubs: Stubs, unused: Unused) -> Sequence[Stub]:
     """Those of the candidates of which any may be the next one.
 
     Calls that were made one after the other come one after the other: the first is. Those that were made at the
@@ -224,13 +227,13 @@ def _at_the_same_time(first: Stub, stubs: Sequence[Stub]) -> set[int]:
     together: set[int] = set()
     last_end: float = 0
     for stub in stubs:
-        crossing = stub.crossing
-        if together and crossing.started >= last_end:
+        moment = stub.moment
+        if together and moment.started >= last_end:
             if first.position in together:
                 return together
             together, last_end = set(), 0
         together.add(stub.position)
-        last_end = max(last_end, inf if crossing.ended is None else crossing.ended)
+        last_end = max(last_end, inf if moment.ended is None else moment.ended)
     return together
 
 

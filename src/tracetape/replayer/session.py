@@ -134,9 +134,7 @@ def _plan(plan: Any) -> ReplayPlan:
 
 def _check_names(plan: ReplayPlan, recording: Recording, program_follows: bool) -> None:
     """A plan that names nothing would pass in silence: refuse it, with the nearest name."""
-    recorded = {crossing.boundary: 0 for crossing in recording.crossings}
-    for crossing in recording.crossings:
-        recorded[crossing.boundary] += 1
+    recorded = recording.counts
     for entry in plan.entries:
         count = recorded.get(entry.boundary, 0)
         may_be_new = entry.mode == "live" and (program_follows or entry.boundary in _sessions.marked())

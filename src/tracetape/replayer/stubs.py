@@ -3,95 +3,162 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, overload
 
 from tracetape.codec import to_tree
 from tracetape.codec.canonical import canonical, match_key
 from tracetape.codec.ignore_paths import IgnorePaths
+from tracetape.codec.text_keys import key_of_text
 from tracetape.model.crossing import Crossing
+from tracetape.model.crossings import Crossings, Moment
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.replayer.generated_ids import masked
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.signatures import Signature, signature
 
-__all__ = ["Stub", "StubTable"]
+__all__ = ["Stub", "StubTable", "Stubs"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Stub:
-    """One crossing, ready to answer. `key` is None where no input was recorded: it fits any call.
+    """One crossing, ready to answer.
 
     position:   in start order, from 0.
-    after_cut:  recorded after a crossing that the plan runs live or patches had ended.
-    compared:   gives the tree that its inputs are compared by.
     """
 
-    crossing: Crossing
-    position: int
-    key: bytes | None
-    after_cut: bool
-    compared: Callable[[], Any]
+    __slots__ = ("_table", "position")
+
+    def __init__(self, table: StubTable, position: int) -> None:
+        self._table, self.position = table, position
+
+    @property
+    def crossing(self) -> Crossing:
+        """Made when it is asked for."""
+        return self._table.crossings[self.position]
+
+    @property
+    def moment(self) -> Moment:
+        """When the crossing was made, told without it."""
+        return self._table.crossings.moment(self.position)
+
+    @property
+    def key(self) -> bytes | None:
+        """None where no input was recorded: it fits any call."""
+        return self._table.keys[self.position]
+
+    @property
+    def after_cut(self) -> bool:
+        """Recorded after a crossing that the plan runs live or patches had ended."""
+        return self._table.after[self.position]
 
     @property
     def tree(self) -> Any:
         """What its inputs are compared by. Whole inputs are read when they are asked for, and not kept."""
-        return self.compared()
+        return self._table.tree(self.position)
+
+
+class Stubs(Sequence[Stub]):
+    """Some of a table's stubs, in start order."""
+
+    __slots__ = ("_table", "positions")
+
+    def __init__(self, table: StubTable, positions: Sequence[int]) -> None:
+        self._table, self.positions = table, positions
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @overload
+    def __getitem__(self, index: int) -> Stub: ...
+    @overload
+    def __getitem__(self, index: slice) -> Stubs: ...
+    def __getitem__(self, index: int | slice) -> Stub | Stubs:
+        if isinstance(index, slice):
+            return Stubs(self._table, self.positions[index])
+        return Stub(self._table, self.positions[index])
+
+    def __iter__(self) -> Iterator[Stub]:
+        table = self._table
+        return (Stub(table, position) for position in self.positions)
 
 
 class StubTable:
-    """All stubs of a recording. Immutable: what has been used up is known to the ledger alone."""
+    """All stubs of a recording. Immutable: what has been used up is known to the ledger alone. The sequences that
+    it gives are its own: the same one for the same question.
 
-    def __init__(self, stubs: Sequence[Stub]) -> None:
-        self.stubs = stubs
+    after, keys:  by position. keyed: what is compared of those whose boundary has a `key=`.
+    """
+
+    def __init__(
+        self,
+        crossings: Crossings,
+        after: Sequence[bool],
+        keys: Sequence[bytes | None],
+        ignore: IgnorePaths,
+        keyed: Mapping[int, Any],
+    ) -> None:
+        self.crossings, self.after, self.keys = crossings, after, keys
+        self._ignore, self._keyed = ignore, keyed
+        self.stubs = Stubs(self, range(len(crossings)))
+        self._none = Stubs(self, ())
+        self._parents = crossings.parents()
         self._signatures: dict[int, Signature] = {}
-        self._equal: dict[tuple[str, Crossing | None, bytes], list[Stub]] = defaultdict(list)
-        self._equal_anywhere: dict[tuple[str, bytes], list[Stub]] = defaultdict(list)
-        self._under: dict[tuple[str, Crossing | None], list[Stub]] = defaultdict(list)
-        self._named: dict[str, list[Stub]] = defaultdict(list)
+        # By key, the only position that has it, or all of them. They are told apart when one is first asked for.
+        self._positions: dict[bytes, int | list[int]] = {}
+        self._equal: dict[bytes, dict[tuple[str, int | None], Stubs]] = {}
+        self._under: dict[str, dict[int, Stubs]] = {}
+        self._named: dict[str, Stubs] = {}
         # By the sequence that it is made of: those of each text but for ids. Made when one is first looked for so.
-        self._alike: dict[int, dict[bytes, list[Stub]]] = {}
-        for stub in stubs:
-            crossing = stub.crossing
-            self._under[crossing.boundary, crossing.parent].append(stub)
-            self._named[crossing.boundary].append(stub)
-            if stub.key is not None:
-                self._equal[crossing.boundary, crossing.parent, stub.key].append(stub)
-                self._equal_anywhere[crossing.boundary, stub.key].append(stub)
+        self._alike: dict[int, dict[bytes, Stubs]] = {}
+        known = self._positions.setdefault
+        for position, key in enumerate(keys):
+            if key is not None:
+                found = known(key, position)
+                if found != position:
+                    if isinstance(found, list):
+                        found.append(position)
+                    else:
+                        self._positions[key] = [found, position]
 
     @classmethod
     def of(cls, recording: Recording, plan: ReplayPlan, ignore: IgnorePaths) -> StubTable:
-        after = after_cut(recording.crossings, plan)
-        return cls(
-            tuple(
-                _stub(crossing, position, after[position], ignore, None)
-                for position, crossing in enumerate(recording.crossings)
-            )
-        )
+        crossings = recording.crossings
+        keys, unknown = crossings.known_keys()
+        for position in range(len(keys)) if ignore else unknown:
+            keys[position] = _key(crossings[position], ignore)
+        return cls(crossings, after_cut(crossings, plan), keys, ignore, {})
 
     def with_key(self, boundary: str, key: Callable[..., Any], ignore: IgnorePaths) -> StubTable:
         """The same stubs, those of one boundary compared by its `key=`. Raises what that raises."""
-        return StubTable(
-            tuple(
-                _stub(stub.crossing, stub.position, stub.after_cut, ignore, key)
-                if stub.crossing.boundary == boundary
-                else stub
-                for stub in self.stubs
-            )
-        )
+        keys, keyed = list(self.keys), dict(self._keyed)
+        for position in self.crossings.named(boundary):
+            crossing = self.crossings[position]
+            if tree_of(crossing.input) is None:
+                continue
+            # Kept, for it is small: the program's function is asked once, and not while anything is locked.
+            tree = ignore.prune(canonical({"key": to_tree(key(**crossing.inputs))}))
+            keyed[position], keys[position] = tree, match_key(tree)
+        return StubTable(self.crossings, self.after, keys, ignore, keyed)
 
-    def alike(self, stubs: Sequence[Stub], text: str) -> Sequence[Stub]:
+    def tree(self, position: int) -> Any:
+        """What the inputs of a stub are compared by; None where there are none."""
+        if position in self._keyed:
+            return self._keyed[position]
+        tree = tree_of(self.crossings[position].input)
+        return None if tree is None else self._ignore.prune(tree)
+
+    def alike(self, stubs: Stubs, text: str) -> Stubs:
         """Of `stubs`, a sequence of this table, those with this text but for ids (`masked`)."""
         index = self._alike.get(id(stubs))
         if index is None:
-            index = defaultdict(list)
+            texts: dict[bytes, list[int]] = defaultdict(list)
             for stub in stubs:
                 if stub.key is not None:
-                    index[match_key(masked(stub.tree))].append(stub)
-            self._alike[id(stubs)] = index
-        return index.get(match_key(text), ())
+                    texts[match_key(masked(stub.tree))].append(stub.position)
+            index = self._alike[id(stubs)] = {key: Stubs(self, positions) for key, positions in texts.items()}
+        return index.get(match_key(text), self._none)
 
     def signature(self, stub: Stub) -> Signature:
         """Of what its inputs are compared by. Made when one is first looked for by it, and kept."""
@@ -100,39 +167,93 @@ class StubTable:
             found = self._signatures[stub.position] = signature(stub.tree)
         return found
 
-    def equal_under(self, boundary: str, parent: Crossing | None, key: bytes) -> Sequence[Stub]:
-        return self._equal.get((boundary, parent, key), ())
+    def sole(self, boundary: str, parent: Crossing | None, key: bytes) -> Stub | None:
+        """The only stub with that key, if it is of that boundary and place; None where there are others."""
+        position = self._positions.get(key)
+        if type(position) is not int or self._parents[position] != self._place(parent):
+            return None
+        return Stub(self, position) if self.crossings.boundary(position) == boundary else None
 
-    def equal_anywhere(self, boundary: str, key: bytes) -> Sequence[Stub]:
-        return self._equal_anywhere.get((boundary, key), ())
+    def equal_under(self, boundary: str, parent: Crossing | None, key: bytes) -> Stubs:
+        return self._equal_in(key).get((boundary, self._place(parent)), self._none)
 
-    def under(self, boundary: str, parent: Crossing | None) -> Sequence[Stub]:
-        return self._under.get((boundary, parent), ())
+    def equal_anywhere(self, boundary: str, key: bytes) -> Stubs:
+        return self._equal_in(key).get((boundary, None), self._none)
 
-    def named(self, boundary: str) -> Sequence[Stub]:
-        return self._named.get(boundary, ())
+    def under(self, boundary: str, parent: Crossing | None) -> Stubs:
+        found = self._under.get(boundary)
+        if found is None:
+            places: dict[int, list[int]] = {}
+            for position in self.crossings.named(boundary):
+                places.setdefault(self._parents[position], []).append(position)
+            found = {place: Stubs(self, positions) for place, positions in places.items()}
+            found = self._under.setdefault(boundary, found)
+        return found.get(self._place(parent), self._none)
+
+    def named(self, boundary: str) -> Stubs:
+        found = self._named.get(boundary)
+        if found is None:
+            found = self._named.setdefault(boundary, Stubs(self, self.crossings.named(boundary)))
+        return found
+
+    def _equal_in(self, key: bytes) -> dict[tuple[str, int | None], Stubs]:
+        """Those with a key: by boundary and place, and by boundary alone (None)."""
+        found = self._equal.get(key)
+        if found is None:
+            positions = self._positions.get(key, ())
+            places: dict[tuple[str, int | None], list[int]] = {}
+            for position in (positions,) if isinstance(positions, int) else positions:
+                boundary = self.crossings.boundary(position)
+                places.setdefault((boundary, self._parents[position]), []).append(position)
+                places.setdefault((boundary, None), []).append(position)
+            found = {place: Stubs(self, some) for place, some in places.items()}
+            if found:  # what the program makes up is not kept
+                found = self._equal.setdefault(key, found)
+        return found
+
+    def _place(self, parent: Crossing | None) -> int:
+        """The position of a parent; -1 at the top."""
+        if parent is None:
+            return -1
+        position = self.crossings.position(parent)
+        return -2 if position is None else position
 
 
-def after_cut(crossings: Sequence[Crossing], plan: ReplayPlan) -> list[bool]:
+def _key(crossing: Crossing, ignore: IgnorePaths) -> bytes | None:
+    if crossing.input is None:
+        return None
+    if not ignore:
+        utf8 = crossing.input.text.encode("utf-8")
+        return key_of_text(utf8, sha256(utf8).digest())
+    tree = tree_of(crossing.input)
+    return None if tree is None else match_key(ignore.prune(tree))
+
+
+def after_cut(crossings: Crossings, plan: ReplayPlan) -> list[bool]:
     """For each crossing: is it after the cut, going by the recording alone?
 
     It is when it started no earlier than a live or patched crossing ended. Within one process `seq` is
     the order of starts, and a clock that stepped back cannot undo it: a smaller seq is never after, a
     larger one is unless it started inside the live crossing's interval.
     """
+    named = dict.fromkeys(entry.boundary for entry in plan.entries if entry.mode in ("live", "patched"))
     cuts = [
-        one
-        for one in crossings
-        if plan.mode_of(one) in ("live", "patched") and one.ended is not None and _is_reached(one, plan)
+        (position, crossings.moment(position))
+        for position in sorted(position for boundary in named for position in crossings.named(boundary))
+        if _is_cut(crossings[position], plan)
     ]
     if not cuts:
         return [False] * len(crossings)
-    earliest: dict[str, list[tuple[int, Crossing]]] = defaultdict(list)
-    for cut in cuts:
+    earliest: dict[str, list[Moment]] = defaultdict(list)
+    for _, cut in cuts:
         if cut.seq is not None and cut.process_id is not None:
-            earliest[cut.process_id].append((cut.seq, cut))
-    first_end = {process: _running_first_ends(seqs) for process, seqs in earliest.items()}
-    return [_is_after(one, cuts, first_end) for one in crossings]
+            earliest[cut.process_id].append(cut)
+    first_end = {process: _running_first_ends(some) for process, some in earliest.items()}
+    return [_is_after(one, crossings.moment(one), cuts, first_end) for one in range(len(crossings))]
+
+
+def _is_cut(one: Crossing, plan: ReplayPlan) -> bool:
+    return plan.mode_of(one) in ("live", "patched") and one.ended is not None and _is_reached(one, plan)
 
 
 def _is_reached(one: Crossing, plan: ReplayPlan) -> bool:
@@ -145,17 +266,22 @@ def _is_reached(one: Crossing, plan: ReplayPlan) -> bool:
     return True
 
 
-def _running_first_ends(cuts: Iterable[tuple[int, Crossing]]) -> list[tuple[int, int, int]]:
+def _running_first_ends(cuts: Iterable[Moment]) -> list[tuple[int, int, int]]:
     """(seq, start, end) of the cuts of one process, each with the earliest end up to its seq."""
     found: list[tuple[int, int, int]] = []
-    for seq, cut in sorted(cuts, key=lambda pair: pair[0]):
+    for cut in sorted(cuts, key=lambda cut: cut.seq or 0):
         end = cut.ended or 0
         if not found or end < found[-1][2]:
-            found.append((seq, cut.started, end))
+            found.append((cut.seq or 0, cut.started, end))
     return found
 
 
-def _is_after(one: Crossing, cuts: Sequence[Crossing], first_end: dict[str, list[tuple[int, int, int]]]) -> bool:
+def _is_after(
+    position: int,
+    one: Moment,
+    cuts: Sequence[tuple[int, Moment]],
+    first_end: dict[str, list[tuple[int, int, int]]],
+) -> bool:
     own = first_end.get(one.process_id or "") if one.seq is not None else None
     if own is not None and one.seq is not None:
         for seq, start, end in own:
@@ -165,24 +291,7 @@ def _is_after(one: Crossing, cuts: Sequence[Crossing], first_end: dict[str, list
                 return True
     return any(
         (cut.process_id != one.process_id or cut.seq is None or one.seq is None)
-        and cut is not one
+        and at != position
         and one.started >= (cut.ended or 0)
-        for cut in (cuts if own is None or len(first_end) > 1 else ())
+        for at, cut in (cuts if own is None or len(first_end) > 1 else ())
     )
-
-
-def _stub(
-    crossing: Crossing, position: int, after: bool, ignore: IgnorePaths, key: Callable[..., Any] | None
-) -> Stub:
-    tree = tree_of(crossing.input)
-    if tree is None:
-        return Stub(crossing, position, None, after, lambda: None)
-    if key is None:
-        return Stub(crossing, position, match_key(ignore.prune(tree)), after, lambda: _inputs(crossing, ignore))
-    # Kept, for it is small: the program's function is asked once, and not while anything is locked.
-    keyed = ignore.prune(canonical({"key": to_tree(key(**crossing.inputs))}))
-    return Stub(crossing, position, match_key(keyed), after, lambda: keyed)
-
-
-def _inputs(crossing: Crossing, ignore: IgnorePaths) -> Any:
-    return ignore.prune(tree_of(crossing.input))

@@ -19,7 +19,7 @@ from tracetape.semconv import names
 from tracetape.sources.detect import BOM
 from tracetape.sources.unpack import Budget, compressed, unpacked
 
-__all__ = ["Stream", "files_of", "line_at", "marks_beside", "opened"]
+__all__ = ["Stream", "files_of", "line_at", "marks_beside", "opened", "text_at"]
 
 _CHUNK = 2**20
 _MAGIC = 4
@@ -131,6 +131,23 @@ def line_at(path: Path, place: tuple[int, int]) -> dict[str, Any] | None:
     except (OSError, orjson.JSONDecodeError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def text_at(path: Path, place: tuple[int, int]) -> str | None:
+    """The text of a JSON string that has been read before; None where there is none any more.
+
+    place: where it begins, quotes included, and how long it is, in bytes.
+    """
+    begin, size = place
+    try:
+        file = os.open(path, os.O_RDONLY)
+        try:
+            found = orjson.loads(os.pread(file, size, begin))
+        finally:
+            os.close(file)
+    except (OSError, orjson.JSONDecodeError):
+        return None
+    return found if type(found) is str else None
 
 
 def _chunks(file: io.BufferedReader, path: Path, budget: Budget) -> Iterator[bytes]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tracetape.codec.scan import may_be_opaque
 from tracetape.errors import SourceError
 from tracetape.model.payload import digest_of
 from tracetape.model.span import SpanRecord
@@ -23,29 +24,32 @@ _LONG = 1_024
 # Of lines that hold several spans: as many as batches of one run overlap, and no more of their bytes.
 _LINES_KEPT = 8
 _BYTES_KEPT = 32 * 2**20
-_OPAQUE = re.compile(r'"\$type"\s*:\s*"opaque"')
 
 
 class HeldText:
-    """A long string attribute, or one in pieces, by the place where it stands."""
+    """A string attribute, or one in pieces, by the place where it stands.
 
-    __slots__ = ("_again", "_key", "_where", "digest", "marked", "size")
+    digest, size:  of its UTF-8 bytes. marked: whether it may lack parts.
+    where:         the file and line, for messages.
+    again:         reads it anew; None where it is not there any more.
+    """
 
-    def __init__(self, text: str, key: str, where: str, again: Callable[[], SpanRecord | None]) -> None:
-        utf8 = text.encode("utf-8", "replace")
-        self.digest, self.size = digest_of(utf8), len(utf8)
-        self.marked = _OPAQUE.search(text) is not None
-        self._key, self._where, self._again = key, where, again
+    __slots__ = ("_again", "_where", "digest", "marked", "size")
+
+    def __init__(
+        self, digest: str, size: int, *, marked: bool, where: str, again: Callable[[], str | None]
+    ) -> None:
+        self.digest, self.size, self.marked = digest, size, marked
+        self._where, self._again = where, again
 
     def read(self) -> str:
         """The text. Raises SourceError SOURCE_CHANGED where the file is no longer what was loaded."""
         try:
-            span = self._again()
+            text = self._again()
         except SourceError:
             # It was read well before: what stands there now is something else.
-            span = None
-        text = None if span is None else _text(span.attributes.get(self._key))
-        if text is None or digest_of(text.encode("utf-8", "replace")) != self.digest:
+            text = None
+        if text is None or digest_of(_utf8(text)) != self.digest:
             raise SourceError(
                 f"{self._where}: the file was changed or removed after it had been loaded; load it again",
                 code="SOURCE_CHANGED",
@@ -53,6 +57,10 @@ class HeldText:
         return text
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            # The same span may be there twice, and have been read in two ways.
+            utf8 = _utf8(other)
+            return len(utf8) == self.size and digest_of(utf8) == self.digest
         return isinstance(other, HeldText) and (other.digest, other.size) == (self.digest, self.size)
 
     def __hash__(self) -> int:
@@ -115,10 +123,22 @@ def held(span: SpanRecord, again: Callable[[], SpanRecord | None]) -> SpanRecord
     if not long:
         return span
     attributes = {
-        key: HeldText(long[key], key, span.where, again) if key in long else value
+        key: _held_text(long[key], key, span.where, again) if key in long else value
         for key, value in span.attributes.items()
     }
     return replace(span, attributes=attributes, gaps=(*span.gaps, *content_gaps(span)))
+
+
+def _held_text(text: str, key: str, where: str, again: Callable[[], SpanRecord | None]) -> HeldText:
+    utf8 = _utf8(text)
+    return HeldText(
+        digest_of(utf8), len(utf8), marked=may_be_opaque(text), where=where, again=partial(_text_of, again, key)
+    )
+
+
+def _text_of(again: Callable[[], SpanRecord | None], key: str) -> str | None:
+    span = again()
+    return None if span is None else _text(span.attributes.get(key))
 
 
 def _long(value: Any) -> str | None:
@@ -132,3 +152,7 @@ def _text(value: Any) -> str | None:
     if type(value) is list:
         return "".join(value) if all(type(one) is str for one in value) else None
     return value if type(value) is str else None
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Generator, Iterator
+from typing import Any, NamedTuple, overload
 
 import orjson
 
 from tracetape.errors import FormatError
 from tracetape.model.span import Gap
+from tracetape.sources.batches import Batch
 from tracetape.sources.detect import BOM
+from tracetape.sources.own_lines import OwnLines
 from tracetape.sources.records import SKIPPED, TRUNCATED, Record, quoted
 from tracetape.sources.unpack import LINE_LIMIT
 
@@ -26,8 +28,14 @@ _TOO_LONG = "TOO_LONG"
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 
 
-def read_text(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]:
+@overload
+def read_text(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]: ...
+@overload
+def read_text(reader: io.BufferedIOBase, name: str, own: OwnLines) -> Iterator[Record | Gap | Batch]: ...
+def read_text(reader: io.BufferedIOBase, name: str, own: OwnLines | None = None) -> Iterator[Record | Gap | Batch]:
     """Every JSON object of the text, an array's one by one, with what lies between as gaps.
+
+    own:  takes the lines that it knows before they are parsed; they come as batches, in their places.
 
     Lines end at "\\n" only: payloads hold raw U+2028 (OTLP file exporter: JSON lines). A line that is
     not JSON is gap SKIPPED_LINE; text that ends inside a document is gap TRUNCATED_LAST_RECORD; bytes
@@ -38,8 +46,8 @@ def read_text(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]:
     """
     too_long: Gap | None = None
     empty = True
-    for piece in _pieces(reader, name):
-        if isinstance(piece, Record):
+    for piece in _pieces(reader, name, own):
+        if isinstance(piece, (Record, Batch)):
             empty = False
         elif piece.code == _TOO_LONG:
             piece = Gap(SKIPPED, piece.text, piece.where)
@@ -49,10 +57,14 @@ def read_text(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]:
         raise FormatError(f"{too_long.where}: {too_long.text}", code="TOO_LARGE")
 
 
-def _pieces(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]:
-    lines = _lines(reader)
+def _pieces(reader: io.BufferedIOBase, name: str, own: OwnLines | None) -> Iterator[Record | Gap | Batch]:
+    lines = _lines(reader, own)
     waiting = next(lines, None)
     while waiting is not None:
+        if isinstance(waiting, Batch):
+            yield waiting
+            waiting = next(lines, None)
+            continue
         number, raw, line, begin, size = waiting
         if size > LINE_LIMIT:
             yield Gap(
@@ -75,7 +87,7 @@ def _pieces(reader: io.BufferedIOBase, name: str) -> Iterator[Record | Gap]:
             waiting = next(lines, None)
             continue
         whole = [piece for piece in pieces if isinstance(piece, Record) or piece.code != TRUNCATED]
-        waiting = next(lines, None)
+        waiting = _as_it_is(lines)
         if len(whole) == len(pieces) or waiting is None:
             yield from pieces
         # Cut short, or the first line of a document of many lines: the next line tells.
@@ -100,26 +112,45 @@ class _Line(NamedTuple):
     size: int
 
 
-def _lines(reader: io.BufferedIOBase) -> Iterator[_Line]:
-    """Each line that is not blank."""
+def _lines(reader: io.BufferedIOBase, own: OwnLines | None) -> Generator[_Line | Batch, bool | None, None]:
+    """Each line that is not blank, but for those that `own` takes. Sent True: the next one whatever it is."""
     number = begin = 0
-    while raw := reader.readline(LINE_LIMIT):
-        number += 1
+    as_it_is: bool | None = False
+    while True:
+        raw: bytes | None
+        if own is None or as_it_is:
+            raw, number = reader.readline(LINE_LIMIT), number + 1
+        else:
+            raw, number, begin = own.take(reader.readline, LINE_LIMIT, number, begin)
+            yield from own.taken()
+            if raw is None:
+                continue
+        if not raw:
+            return
         size = len(raw)
         if size == LINE_LIMIT and not raw.endswith(b"\n"):
             rest = _passed_over(reader)
             if rest:
                 # Let go before the next line is read: both would be in memory.
                 raw = b""
-                yield _Line(number, raw, raw, begin, size + rest)
+                as_it_is = yield _Line(number, raw, raw, begin, size + rest)
                 begin += size + rest
                 continue
         line = raw.strip()
         if line.startswith(BOM):
             line = line.removeprefix(BOM).strip()
         if line:
-            yield _Line(number, raw, line, begin, size)
+            as_it_is = yield _Line(number, raw, line, begin, size)
         begin += size
+
+
+def _as_it_is(lines: Generator[_Line | Batch, bool | None, None]) -> _Line | None:
+    """The next line, for to tell what the one before it was."""
+    try:
+        found = lines.send(True)
+    except StopIteration:
+        return None
+    return found if isinstance(found, _Line) else None
 
 
 def _passed_over(reader: io.BufferedIOBase) -> int:

@@ -8,8 +8,9 @@ from pathlib import Path
 from tracetape.errors import SourceError
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.semconv.read import is_mark
+from tracetape.sources.batches import Batch
 from tracetape.sources.fetch import marks_beside
-from tracetape.sources.reading import TRUNCATED_FILE, read_files
+from tracetape.sources.reading import TRUNCATED_FILE, Item, read_files
 from tracetape.sources.records import TRUNCATED
 
 __all__ = ["read_recordings"]
@@ -17,7 +18,7 @@ __all__ = ["read_recordings"]
 SpanKey = tuple[str, str]
 
 
-def read_recordings(paths: Sequence[Path], *, hold: bool = False) -> Iterator[SpanRecord | Gap]:
+def read_recordings(paths: Sequence[Path], *, hold: bool = False) -> Iterator[Item]:
     """What `read_files` yields, then the marks beside the files whose spans are in none of them.
 
     A damaged file of marks is gap MARKS_UNREADABLE: it never keeps the recording from being read. That its
@@ -33,6 +34,9 @@ def read_recordings(paths: Sequence[Path], *, hold: bool = False) -> Iterator[Sp
     for item in read_files(paths, hold=hold):
         if open_calls and isinstance(item, SpanRecord):
             open_calls.pop((item.trace_id, item.span_id), None)
+        elif open_calls and isinstance(item, Batch):
+            for key in item.keys_of_spans():
+                open_calls.pop(key, None)
         yield item
     yield from gaps
     yield from open_calls.values()

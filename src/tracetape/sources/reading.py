@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import overload
 
 from tracetape.errors import FormatError
 from tracetape.model.span import Gap, SpanRecord
+from tracetape.sources.batches import Batch
 from tracetape.sources.detect import HEAD, TEXT, framing_of
 from tracetape.sources.fetch import Stream, opened
 from tracetape.sources.formats import Format
@@ -16,11 +18,14 @@ from tracetape.sources.formats.unread import WRONG_SIGNAL, unread_layout
 from tracetape.sources.framed_records import read_binary
 from tracetape.sources.holding import Lines, held
 from tracetape.sources.json_records import read_text
+from tracetape.sources.own_lines import OwnLines
 from tracetape.sources.records import SKIPPED, TRUNCATED, Record
 
-__all__ = ["TRUNCATED_FILE", "read_files"]
+__all__ = ["TRUNCATED_FILE", "Item", "read_files"]
 
 TRUNCATED_FILE = "TRUNCATED_FILE"
+
+Item = SpanRecord | Gap | Batch
 
 _Again = Callable[[tuple[int, int], int, tuple[str, str], Format], SpanRecord | None]
 
@@ -28,10 +33,15 @@ _Again = Callable[[tuple[int, int], int, tuple[str, str], Format], SpanRecord | 
 _SKIPPED_SHOWN = 20
 
 
-def read_files(paths: Iterable[Path], *, hold: bool = False) -> Iterator[SpanRecord | Gap]:
+@overload
+def read_files(paths: Iterable[Path]) -> Iterator[SpanRecord | Gap]: ...
+@overload
+def read_files(paths: Iterable[Path], *, hold: bool) -> Iterator[Item]: ...
+def read_files(paths: Iterable[Path], *, hold: bool = False) -> Iterator[Item]:
     """Every span of every file, in the order of the files, with gaps for what was left out.
 
-    hold:  long attribute values stay in the file, where that is plain and of lines: see `holding`.
+    hold:  long attribute values stay in the file, where that is plain and of lines: see `holding`. Lines that
+           our own exporter wrote come as batches, none of which is there otherwise: see `own_lines`.
 
     Raises SourceError CANNOT_READ; FormatError as the formats do, and for a file of which nothing could
     be used: NOT_JSON, NOT_PROTOBUF, TRUNCATED_FILE, WRONG_SIGNAL or UNKNOWN_FORMAT. A file that is merely
@@ -41,31 +51,44 @@ def read_files(paths: Iterable[Path], *, hold: bool = False) -> Iterator[SpanRec
     for path in paths:
         with opened(path) as stream:
             # Absolute: the program may go to another folder before it asks for a value.
-            again = partial(lines.span, path.absolute()) if hold and stream.plain else None
-            yield from _read(stream, again)
+            place = path.absolute() if hold and stream.plain else None
+            yield from _read(stream, place, lines)
 
 
-def _read(stream: Stream, again: _Again | None) -> Iterator[SpanRecord | Gap]:
+def _read(stream: Stream, place: Path | None, lines: Lines) -> Iterator[Item]:
+    """`place`: of the file, where values may stay in it."""
     head = stream.reader.peek(HEAD)[:HEAD]
     if not head:
         if stream.budget.cut:
             raise _unusable(stream, TRUNCATED_FILE, stream.budget.cut)
         return
     framing = framing_of(head, stream.name)
-    if framing == TEXT:
-        records = read_text(stream.reader, stream.name)
-    else:
-        records = read_binary(framing, stream.reader, stream.budget)
     tally = _Tally(stream, framing)
     # What is cut out of frames stands at no place of the file.
-    yield from tally.watch(_spans(records, tally, again if framing == TEXT else None))
+    if framing != TEXT:
+        records = _spans(read_binary(framing, stream.reader, stream.budget), tally)
+    elif place is None:
+        records = _spans(read_text(stream.reader, stream.name), tally)
+    else:
+        own = OwnLines(place, stream.name)
+        records = _spans(read_text(stream.reader, stream.name, own), tally, partial(lines.span, place), own)
+    yield from tally.watch(records)
 
 
-def _spans(records: Iterable[Record | Gap], tally: _Tally, again: _Again | None) -> Iterator[SpanRecord | Gap]:
-    """`again`: reads a span anew, where long values may stay in the file."""
+def _spans(
+    records: Iterable[Record | Gap | Batch],
+    tally: _Tally,
+    again: _Again | None = None,
+    own: OwnLines | None = None,
+) -> Iterator[Item]:
+    """`again`: reads a span anew, where long values may stay in the file. `own`: is shown what it did not take."""
     likely: Format | None = None
     for record in records:
         if isinstance(record, Gap):
+            yield record
+            continue
+        if isinstance(record, Batch):
+            tally.claimed += len(record)
             yield record
             continue
         likely = format_of(record.content, likely)
@@ -79,12 +102,16 @@ def _spans(records: Iterable[Record | Gap], tally: _Tally, again: _Again | None)
             yield from likely.read(record)
             continue
         number = 0
+        first: SpanRecord | None = None
         for item in likely.read(record):
             if isinstance(item, Gap):
                 yield item
                 continue
+            first = first or item
             yield held(item, partial(again, record.place, number, (item.trace_id, item.span_id), likely))
             number += 1
+        if own is not None and first is not None and number == 1:
+            own.learn(record.place[0], first)
 
 
 class _Tally:
@@ -100,12 +127,14 @@ class _Tally:
         self._first_skipped: Gap | None = None
         self._truncated: Gap | None = None
 
-    def watch(self, items: Iterable[SpanRecord | Gap]) -> Iterator[SpanRecord | Gap]:
+    def watch(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items, fewer SKIPPED_LINE gaps where there are very many; then what the end of the file says."""
         last = None
         for item in items:
             if isinstance(item, SpanRecord):
                 self._spans += 1
+            elif isinstance(item, Batch):
+                self._spans += len(item)
             elif item.code == TRUNCATED:
                 self._truncated = item
             elif item.code == SKIPPED:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 
 from tracetape.errors import SourceError, TraceSelectionError, TraceStructureError
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.semconv.read import is_mark
+from tracetape.sources.batches import Batch
+from tracetape.sources.rows import Rows
 
 __all__ = ["Selection", "select"]
 
@@ -16,10 +18,11 @@ _LISTED = 20
 
 @dataclass(slots=True)
 class Selection:
-    """The spans of the run, each once, and what was noticed on the way."""
+    """The spans of the run, and what was noticed on the way. kept: the rows, each span once."""
 
-    spans: list[SpanRecord] = field(default_factory=list)
+    rows: Rows = field(default_factory=Rows)
     gaps: list[Gap] = field(default_factory=list)
+    kept: Sequence[int] = ()
 
 
 @dataclass(slots=True)
@@ -28,7 +31,9 @@ class _Trace:
     name: str
 
 
-def select(items: Iterable[SpanRecord | Gap], source: str, trace_id: str | None, everything: bool) -> Selection:
+def select(
+    items: Iterable[SpanRecord | Gap | Batch], source: str, trace_id: str | None, everything: bool
+) -> Selection:
     """Keep the spans of `trace_id`, of the only trace there is, or of every trace where `everything` is set.
 
     A span that is there twice with equal content is kept once, with gap DUPLICATE_SPAN. trace_id: 32
@@ -44,24 +49,28 @@ def select(items: Iterable[SpanRecord | Gap], source: str, trace_id: str | None,
         if isinstance(item, Gap):
             chosen.gaps.append(item)
             continue
-        trace = traces.get(item.trace_id)
+        found, name, size = _told(item)
+        trace = traces.get(found)
         if trace is None:
-            traces[item.trace_id] = _Trace(1, item.name)
+            traces[found] = _Trace(size, name)
         else:
-            trace.spans += 1
-            if item.parent_id is None:
-                trace.name = item.name
-        wanted = wanted or item.trace_id
+            trace.spans += size
+            if isinstance(item, SpanRecord) and item.parent_id is None:
+                trace.name = name
+        wanted = wanted or found
         # Spans of other traces are counted, not held: a Collector's file may hold a day of them.
-        if everything or item.trace_id == wanted:
-            chosen.spans.append(item)
+        if everything or found == wanted:
+            if isinstance(item, SpanRecord):
+                chosen.rows.add(item)
+            else:
+                chosen.rows.extend(item)
     if not traces:
         raise SourceError(
             f"{source}: no spans in it. Was the run recorded, and had it ended? Exporters write late: flush them "
             "before the program ends.",
             code="NO_SPANS",
         )
-    if trace_id is not None and not chosen.spans:
+    if trace_id is not None and not len(chosen.rows):
         raise TraceSelectionError(
             f"{source}: no trace {trace_id} in it. There {_listing(traces)}", code="TRACE_NOT_FOUND"
         )
@@ -76,6 +85,13 @@ def select(items: Iterable[SpanRecord | Gap], source: str, trace_id: str | None,
     return chosen
 
 
+def _told(item: SpanRecord | Batch) -> tuple[str, str, int]:
+    """The trace; the name of the first span; how many spans there are."""
+    if isinstance(item, SpanRecord):
+        return item.trace_id, item.name, 1
+    return item.trace.decode("ascii"), item.templates[0].sample.name, len(item)
+
+
 def _listing(traces: dict[str, _Trace]) -> str:
     lines = [
         f"  {trace_id}  {trace.spans:,} span{'' if trace.spans == 1 else 's'}, {trace.name[:80]!r}"
@@ -87,25 +103,32 @@ def _listing(traces: dict[str, _Trace]) -> str:
 
 
 def _collapse(chosen: Selection, source: str) -> None:
-    kept: dict[tuple[str, str], SpanRecord] = {}
+    rows = chosen.rows
+    ids = rows.ids()
+    chosen.kept = range(len(rows))
+    if len(set(ids)) == len(rows):
+        return
+    kept: dict[int, int] = {}
     repeated: list[SpanRecord] = []
-    for span in chosen.spans:
-        first = kept.setdefault((span.trace_id, span.span_id), span)
-        if first is span or is_mark(span):
+    for row, one in enumerate(ids):
+        first_row = kept.setdefault(one, row)
+        if first_row == row:
+            continue
+        first, span = rows.record(first_row), rows.record(row)
+        if is_mark(span):
             continue  # the mark of a call that is there: somebody has put the files into one
         if is_mark(first):
-            kept[span.trace_id, span.span_id] = span
+            kept[one] = row
             continue
         if first != span:
             raise _conflict(first, span)
         repeated.append(span)
-    total = len(chosen.spans)
-    chosen.spans = list(kept.values())
+    chosen.kept = list(kept.values())
     if repeated:
         chosen.gaps.append(
             Gap(
                 "DUPLICATE_SPAN",
-                f"{len(repeated):,} of {total:,} spans are there more than once with equal content, "
+                f"{len(repeated):,} of {len(rows):,} spans are there more than once with equal content, "
                 f"such as {repeated[0].name[:80]!r} {repeated[0].span_id} (an export that was retried); each is "
                 "kept once",
                 source,

@@ -8,71 +8,71 @@ from tracetape.errors import TraceStructureError
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.semconv import names
 from tracetape.semconv.read import is_mark, is_recording_root
+from tracetape.sources.rows import Rows
 
 __all__ = ["parents_of", "structure_gaps"]
-
-SpanKey = tuple[str, str]
 
 # Backends keep microseconds, or round nanoseconds through floats.
 _CLOCK_PRECISION_NS = 1_000
 _NAMED = 3
 
 
-def parents_of(spans: Sequence[SpanRecord]) -> dict[SpanKey, SpanRecord | None]:
-    """For each span (by trace and span id) its parent, None where it has none or that is absent.
+def parents_of(rows: Rows, order: Sequence[int]) -> list[int]:
+    """By row, that of its parent; -1 where it has none or that is absent. order: the rows that count.
 
     Raises TraceStructureError SPAN_CYCLE.
     """
-    by_key = {(span.trace_id, span.span_id): span for span in spans}
-    parents = {
-        key: by_key.get((span.trace_id, span.parent_id)) if span.parent_id else None
-        for key, span in by_key.items()
-    }
-    _refuse_cycles(by_key, parents)
+    ids = rows.ids()
+    by_id = dict(zip(map(ids.__getitem__, order), order, strict=True))
+    parents = [by_id.get(one, -1) for one in rows.ids_of_parents()]
+    _refuse_cycles(rows, order, parents)
     return parents
 
 
-def structure_gaps(
-    spans: Sequence[SpanRecord], parents: dict[SpanKey, SpanRecord | None], source: str
-) -> list[Gap]:
+def structure_gaps(rows: Rows, order: Sequence[int], parents: Sequence[int], source: str) -> list[Gap]:
     """Missing and superfluous roots, missing parents, spans without an end, clocks that disagree.
 
-    spans: in start order.
+    order: the rows in start order. parents: by row.
     """
     gaps: list[Gap] = []
-    by_trace: dict[str, list[SpanRecord]] = {}
-    for span in spans:
-        by_trace.setdefault(span.trace_id, []).append(span)
-    for members in by_trace.values():
-        gaps += _root_gaps(members, parents, source)
+    # A trace is looked at where its first span stands.
+    by_trace: dict[int, list[int]] = {trace: [] for trace in dict.fromkeys(map(rows.trace_of.__getitem__, order))}
+    for row in order:
+        if parents[row] < 0:
+            by_trace[rows.trace_of[row]].append(row)
+    for tops in by_trace.values():
+        gaps += _root_gaps(rows, tops, source)
+    unended = ((row, rows.whole[row]) for row in order if not rows.ends[row])
     gaps += [
         Gap("UNENDED_SPAN", f"{_name(span)} has no end: it was exported before it ended", span.where)
-        for span in spans
-        if span.end_ns is None and not is_mark(span)
+        for _, span in unended
+        if not is_mark(span)
     ]
-    return gaps + _clock_gaps(spans, parents, source)
+    return gaps + _clock_gaps(rows, order, parents, source)
 
 
-def _root_gaps(spans: list[SpanRecord], parents: dict[SpanKey, SpanRecord | None], source: str) -> list[Gap]:
+def _root_gaps(rows: Rows, tops: Sequence[int], source: str) -> list[Gap]:
+    """`tops`: those rows of one trace whose parent is not there."""
     # A recording made inside a span of the host (an HTTP request) starts at its own root all the same.
-    roots = [span for span in spans if span.parent_id is None or _starts_a_recording(span, parents)]
-    orphans: dict[str, list[SpanRecord]] = {}
-    for span in spans:
-        if (
-            span.parent_id is not None
-            and parents[span.trace_id, span.span_id] is None
-            and not _starts_a_recording(span, parents)
-        ):
-            orphans.setdefault(span.parent_id, []).append(span)
+    roots: list[int] = []
+    orphans: dict[int, list[int]] = {}
+    for row in tops:
+        span = rows.whole.get(row)
+        if not rows.parent_ids[row] or (span is not None and is_recording_root(span)):
+            roots.append(row)
+        else:
+            orphans.setdefault(rows.parent_ids[row], []).append(row)
     gaps: list[Gap] = []
     if len(roots) > 1:
-        text = f"{len(roots):,} spans have no parent ({_some(roots)}): the context was lost, perhaps in a thread"
+        some = _some(rows, roots)
+        text = f"{len(roots):,} spans have no parent ({some}): the context was lost, perhaps in a thread"
         gaps.append(Gap("MULTIPLE_ROOTS", text, source))
     if not roots:
         # A recording's root is written when it ends. While it runs, or once it was killed, whatever hangs
         # right under it is where it should be.
-        if len(orphans) == 1 and any(_is_ours(span) for span in next(iter(orphans.values()))):
-            text = f"the root {next(iter(orphans))} never ended: the process was killed, or is still running"
+        if len(orphans) == 1 and any(_is_ours(rows, row) for row in next(iter(orphans.values()))):
+            absent = next(iter(orphans))
+            text = f"the root {absent:016x} never ended: the process was killed, or is still running"
             return [Gap("MISSING_ROOT", text, source)]
         text = (
             "no span without a parent: the root was not exported (killed before it ended, or in another service)"
@@ -81,8 +81,8 @@ def _root_gaps(spans: list[SpanRecord], parents: dict[SpanKey, SpanRecord | None
     gaps += [
         Gap(
             "MISSING_PARENT",
-            f"span {absent} is absent, the parent of {len(children):,} (of {_some(children)}): not exported, "
-            "dropped by a sampler, or in another file",
+            f"span {absent:016x} is absent, the parent of {len(children):,} (of {_some(rows, children)}): not "
+            "exported, dropped by a sampler, or in another file",
             source,
         )
         for absent, children in orphans.items()
@@ -90,58 +90,62 @@ def _root_gaps(spans: list[SpanRecord], parents: dict[SpanKey, SpanRecord | None
     return gaps
 
 
-def _clock_gaps(spans: Sequence[SpanRecord], parents: dict[SpanKey, SpanRecord | None], source: str) -> list[Gap]:
-    early: list[tuple[int, SpanRecord]] = []
-    backwards: list[tuple[int, SpanRecord]] = []
-    for span in spans:
-        parent = parents[span.trace_id, span.span_id]
-        if parent is not None and span.start_ns + _CLOCK_PRECISION_NS < parent.start_ns:
-            early.append((parent.start_ns - span.start_ns, span))
-        if span.end_ns is not None and span.end_ns + _CLOCK_PRECISION_NS < span.start_ns:
-            backwards.append((span.start_ns - span.end_ns, span))
+def _clock_gaps(rows: Rows, order: Sequence[int], parents: Sequence[int], source: str) -> list[Gap]:
+    starts, ends = rows.starts, rows.ends
+    early = [
+        (starts[above] - starts[row], row)
+        for row in order
+        if (above := parents[row]) >= 0 and starts[row] + _CLOCK_PRECISION_NS < starts[above]
+    ]
+    backwards = [
+        (starts[row] - ends[row], row) for row in order if 0 < ends[row] < starts[row] - _CLOCK_PRECISION_NS
+    ]
     gaps = []
     for what, found in (("start before their parents", early), ("end before they start", backwards)):
         if found:
             most = max(by for by, _ in found) / 1e6
             text = (
-                f"{len(found):,} spans {what}, by up to {most:.3f} ms ({_some([span for _, span in found])}): "
+                f"{len(found):,} spans {what}, by up to {most:.3f} ms ({_some(rows, [row for _, row in found])}): "
                 "clocks disagree. The tree stays as it is; sequence numbers, where there are any, give the order"
             )
             gaps.append(Gap("CLOCK_SKEW", text, source))
     return gaps
 
 
-def _refuse_cycles(by_key: dict[SpanKey, SpanRecord], parents: dict[SpanKey, SpanRecord | None]) -> None:
-    safe: set[SpanKey] = set()
-    for start in by_key:
-        path: dict[SpanKey, None] = {}
-        key: SpanKey | None = start
-        while key is not None and key not in safe:
-            if key in path:
-                ring = list(path)[list(path).index(key) :]
-                shown = " → ".join(_name(by_key[one]) for one in [*ring[:8], ring[0]])
+def _refuse_cycles(rows: Rows, order: Sequence[int], parents: Sequence[int]) -> None:
+    safe = bytearray(len(rows))
+    for start in order:
+        above = parents[start]
+        if above < 0 or safe[above]:
+            # As it is nearly always: parents start first.
+            safe[start] = True
+            continue
+        path: dict[int, None] = {}
+        row = start
+        while row >= 0 and not safe[row]:
+            if row in path:
+                ring = list(path)[list(path).index(row) :]
+                shown = " → ".join(_name(rows.record(one)) for one in [*ring[:8], ring[0]])
                 raise TraceStructureError(
-                    f"{by_key[key].where}: {len(ring):,} spans are each other's parents ({shown}). The file was "
-                    "edited, or span ids were used twice: export it again.",
+                    f"{rows.record(row).where}: {len(ring):,} spans are each other's parents ({shown}). The file "
+                    "was edited, or span ids were used twice: export it again.",
                     code="SPAN_CYCLE",
                 )
-            path[key] = None
-            parent = parents[key]
-            key = None if parent is None else (parent.trace_id, parent.span_id)
-        safe.update(path)
+            path[row] = None
+            row = parents[row]
+        for row in path:
+            safe[row] = True
 
 
-def _starts_a_recording(span: SpanRecord, parents: dict[SpanKey, SpanRecord | None]) -> bool:
-    return is_recording_root(span) and parents[span.trace_id, span.span_id] is None
-
-
-def _is_ours(span: SpanRecord) -> bool:
+def _is_ours(rows: Rows, row: int) -> bool:
     """By scope or by attribute: some backends lose scopes."""
-    return span.scope.name == names.SCOPE_NAME or names.SCHEMA_VERSION in span.attributes
+    span = rows.whole.get(row)
+    return span is None or span.scope.name == names.SCOPE_NAME or names.SCHEMA_VERSION in span.attributes
 
 
-def _some(spans: list[SpanRecord]) -> str:
-    return ", ".join(_name(span) for span in spans[:_NAMED]) + (", …" if len(spans) > _NAMED else "")
+def _some(rows: Rows, found: Sequence[int]) -> str:
+    shown = ", ".join(_name(rows.record(row)) for row in found[:_NAMED])
+    return shown + (", …" if len(found) > _NAMED else "")
 
 
 def _name(span: SpanRecord) -> str:

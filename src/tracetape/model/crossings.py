@@ -1,0 +1,97 @@
+"""The crossings of one run in start order, whether they are at hand or made when they are asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, overload
+
+from tracetape.model.crossing import EXACT, Crossing
+
+__all__ = ["Crossings", "Moment"]
+
+
+class Moment(NamedTuple):
+    """When a crossing was made: `started`, `ended` in nanoseconds since the epoch (None while unfinished), and
+    `seq`, `process_id`, `seq_before` as in Crossing."""
+
+    started: int
+    ended: int | None
+    seq: int | None
+    process_id: str | None
+    seq_before: int | None
+
+
+class Crossings(Sequence[Crossing]):
+    """A sequence that also tells, of positions from 0, what can be told without a crossing.
+
+    The same crossing comes each time for as long as anybody has it.
+    """
+
+    def __init__(self, listed: Iterable[Crossing]) -> None:
+        self._listed = tuple(listed)
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    @overload
+    def __getitem__(self, index: int) -> Crossing: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Crossing, ...]: ...
+    def __getitem__(self, index: int | slice) -> Crossing | tuple[Crossing, ...]:
+        if isinstance(index, slice):
+            return tuple(self._at(position) for position in range(len(self))[index])
+        return self._at(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[Crossing]:
+        return map(self._at, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (Crossings, tuple, list)):
+            return NotImplemented
+        return len(self) == len(other) and all(one is two for one, two in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __contains__(self, one: object) -> bool:
+        return isinstance(one, Crossing) and self.position(one) is not None
+
+    def _at(self, position: int) -> Crossing:
+        return self._listed[position]
+
+    def position(self, crossing: Crossing) -> int | None:
+        """None where it is none of these."""
+        return next((at for at, one in enumerate(self._listed) if one is crossing), None)
+
+    def parents(self) -> Sequence[int]:
+        """By position, that of the parent; -1 at the top."""
+        at = {id(one): position for position, one in enumerate(self._listed)}
+        return [-1 if one.parent is None else at.get(id(one.parent), -1) for one in self._listed]
+
+    def boundary(self, position: int) -> str:
+        return self._listed[position].boundary
+
+    def counts(self) -> Mapping[str, int]:
+        """How many there are of each boundary, in order of first appearance."""
+        return Counter(one.boundary for one in self._listed)
+
+    def named(self, boundary: str) -> Sequence[int]:
+        """The positions of one boundary's crossings."""
+        return [position for position, one in enumerate(self._listed) if one.boundary == boundary]
+
+    def numbered(self, boundary: str, occurrence: int) -> Crossing | None:
+        same = (one for one in self._listed if one.boundary == boundary)
+        return next((one for one in same if one.occurrence == occurrence), None)
+
+    def flawed(self) -> Iterable[Crossing]:
+        """Those whose grade is not `exact`."""
+        return (one for one in self._listed if one.grade != EXACT)
+
+    def moment(self, position: int) -> Moment:
+        one = self._listed[position]
+        return Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before)
+
+    def known_keys(self) -> tuple[list[bytes | None], Iterable[int]]:
+        """By position what the inputs are matched by, with nothing ignored; then the positions of which that is
+        not known yet."""
+        return [None] * len(self), range(len(self))

@@ -1,0 +1,225 @@
+"""What lines of our own exporter have in common: a pattern made of one line, proven on another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from tracetape.errors import FormatError
+from tracetape.model.crossing import EXACT, Crossing
+from tracetape.model.span import SpanRecord
+from tracetape.semconv import names
+from tracetape.semconv.read import read_crossing
+from tracetape.sources.formats import otlp_json
+from tracetape.sources.ordering import sequence_of
+from tracetape.sources.payload_checks import content_gaps
+from tracetape.sources.records import Record
+
+__all__ = ["BETWEEN", "MIDDLE", "NAME_AT", "Stored", "Template", "start_in", "template_of"]
+
+
+class Stored(NamedTuple):
+    """A payload by what is said of it: SHA-256 in hex, bytes, and what its attribute's value is."""
+
+    digest: str
+    size: int
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Template:
+    """What is the same in many lines.
+
+    head:      matches from the trace's id to the input's text. Its groups: the ids of the trace, the span and the
+               parent, start, end, the counts, then digest and size of the input. Ids, times and the digest are
+               any bytes, as many as they should be: whoever takes them looks at them.
+    tail:      what follows the output's text, to the end of the line.
+    sample:    the span of one such line. crossing: what that is.
+    counts:    the attributes of which each span has its own whole number, but for the payloads' sizes.
+    sequence:  the attribute among them that its process counts by, and that process; None where there is none.
+    counted_at:  the group that is the number of `sequence`; that of the start where there is none.
+    path, source:  of the file, to be opened again; for messages.
+    """
+
+    head: re.Pattern[bytes]
+    tail: bytes
+    sample: SpanRecord
+    crossing: Crossing
+    counts: tuple[str, ...]
+    sequence: tuple[str, str | None] | None
+    counted_at: int
+    path: Path
+    source: str
+
+    def record(
+        self,
+        ids: tuple[str, str, str],
+        times: tuple[int, int],
+        counts: Sequence[int],
+        payloads: tuple[Stored, Stored],
+        number: int,
+    ) -> SpanRecord:
+        """The span of a line. ids: of the trace, the span, its parent. number: of the line, from 1."""
+        sample = self.sample
+        attributes = dict(sample.attributes)
+        attributes.update(zip(self.counts, counts, strict=True))
+        for keys, stored in zip(_PAYLOADS, payloads, strict=True):
+            digest, size, value = keys
+            attributes[digest], attributes[size] = f"sha256:{stored.digest}", stored.size
+            attributes[value] = stored.value
+        return SpanRecord(
+            trace_id=ids[0],
+            span_id=ids[1],
+            parent_id=ids[2],
+            name=sample.name,
+            kind=sample.kind,
+            start_ns=times[0],
+            end_ns=times[1],
+            status=sample.status,
+            attributes=attributes,
+            events=sample.events,
+            links=sample.links,
+            resource=sample.resource,
+            scope=sample.scope,
+            where=f"{self.source}:{number}",
+        )
+
+    def crossing_of(self, span: SpanRecord) -> Crossing:
+        """What a span that this template has made is."""
+        return read_crossing(span) or self.crossing
+
+
+_PAYLOADS = (
+    (names.INPUT_DIGEST, names.INPUT_SIZE, names.INPUT_VALUE),
+    (names.OUTPUT_DIGEST, names.OUTPUT_SIZE, names.OUTPUT_VALUE),
+)
+
+
+def _opening(key: str) -> bytes:
+    return f'{{"key":"{key}","value":{{"stringValue":"'.encode()
+
+
+def _payload(digest: str, size: str, value: str) -> bytes:
+    """The pattern from a payload's digest to its text. Groups: the digest, the size."""
+    return (
+        re.escape(_opening(digest) + b"sha256:")
+        + b"(.{64})"
+        + re.escape(f'"}}}},{{"key":"{size}","value":{{"intValue":"'.encode())
+        + b"([0-9]{1,18})"
+        + re.escape(b'"}},' + _opening(value))
+    )
+
+
+# What follows the input's text, as far as that is always the same; then to the output's text.
+BETWEEN = b'"}},' + _opening(names.OUTPUT_DIGEST)
+MIDDLE = re.compile(re.escape(b'"}},') + _payload(*_PAYLOADS[1]), re.DOTALL)
+
+_GIVEN = re.compile(_payload(*_PAYLOADS[0]), re.DOTALL)
+_START = re.compile(rb'[^\\]*?"spans":\[\{"traceId":"')
+_SPAN = re.compile(
+    rb'([0-9a-f]{32})","spanId":"([0-9a-f]{16})","parentSpanId":"([0-9a-f]{16})","name":"[^"\\]*","kind":[0-9],'
+    rb'"startTimeUnixNano":"([1-9][0-9]{18})","endTimeUnixNano":"([1-9][0-9]{18})",'
+)
+_COUNT = re.compile(rb'\{"key":"([^"\\]+)","value":\{"intValue":"(-?[0-9]{1,18})"\}\}')
+_TAIL = b'"}}],"'
+# Of the groups of _SPAN. A class of characters takes longer than all else in a pattern.
+_FORMS = (b"(.{32})", b"(.{16})", b"(.{16})", b"(.{19})", b"(.{19})")
+# The first group of a head that is a count.
+_COUNTS_AT = len(_FORMS)
+_NUMBER = b"(-?[0-9]{1,18})"
+# From the trace's id to the span's name.
+NAME_AT = len('","spanId":"') + len('","parentSpanId":"') + len('","name":"') + 32 + 16 + 16
+
+
+def start_in(raw: bytes) -> bytes | None:
+    """What a line has before its trace's id."""
+    found = _START.match(raw)
+    return None if found is None else found.group()
+
+
+def template_of(raw: bytes, start: bytes, span: SpanRecord, path: Path, source: str) -> Template | None:
+    """Made of a line and its span; None where it is not quite as our exporter writes it, or lacks something.
+
+    Proven on a line with other values in each place: read the general way it must give what the template gives.
+    """
+    found = _SPAN.match(raw, len(start))
+    given = _GIVEN.search(raw, found.end()) if found is not None else None
+    if found is None or given is None or b"\\" in raw[: given.end()]:
+        return None
+    between = MIDDLE.search(raw, given.end())
+    end = raw.find(_TAIL, between.end()) if between is not None else -1
+    crossing = _exact(span)
+    if end < 0 or crossing is None:
+        return None
+    own = [one for one in _COUNT.finditer(raw, found.end(), given.start()) if _is_own(one.group(1))]
+    holes = [(*found.span(number), _FORMS[number - 1]) for number in range(1, 6)]
+    holes += [(*one.span(2), _NUMBER) for one in own]
+    pattern, at = b"", len(start)
+    for begin, to, form in holes:
+        pattern += re.escape(raw[at:begin]) + form
+        at = to
+    pattern += re.escape(raw[at : given.start()]) + _GIVEN.pattern
+    counts = tuple(one.group(1).decode("utf-8") for one in own)
+    counted = sequence_of(span)
+    sequence = None if counted is None else counted[0][1:]
+    if sequence is not None and sequence[0] not in counts:
+        return None
+    counted_at = _COUNTS_AT + (counts.index(sequence[0]) if sequence is not None else -2)
+    head = re.compile(pattern, re.DOTALL)
+    template = Template(head, raw[end:], span, crossing, counts, sequence, counted_at, path, source)
+    return template if _is_proven(template, raw, start, holes, given.start()) else None
+
+
+def _is_own(key: bytes) -> bool:
+    return key != names.SCHEMA_VERSION.encode()
+
+
+def _is_proven(
+    template: Template, raw: bytes, start: bytes, holes: Sequence[tuple[int, int, bytes]], rest: int
+) -> bool:
+    ids = ("1f" * 16, "2e" * 8, "3d" * 8)
+    times = (7_000_000_000_000_000_001, 7_000_000_000_000_000_009)
+    counts = [1_000 + number for number in range(len(template.counts))]
+    texts = ('{"given":["\\"",1]}', '{"result":["\\\\",2]}')
+    values = [one.encode() for one in (*ids, *map(str, times), *map(str, counts))]
+    line, at = start, len(start)
+    for (begin, to, _), value in zip(holes, values, strict=True):
+        line += raw[at:begin] + value
+        at = to
+    payloads = [Stored(sha256(text.encode()).hexdigest(), len(text), text) for text in texts]
+    written = []
+    for (digest, size, payload), stored in zip(_PAYLOADS, payloads, strict=True):
+        written += [
+            {"key": digest, "value": {"stringValue": f"sha256:{stored.digest}"}},
+            {"key": size, "value": {"intValue": str(stored.size)}},
+            {"key": payload, "value": {"stringValue": stored.value}},
+        ]
+    line += raw[at:rest] + orjson.dumps(written)[1:-4] + template.tail
+    try:
+        items = list(otlp_json.read(Record(orjson.loads(line), f"{template.source}:1")))
+    except (orjson.JSONDecodeError, FormatError):
+        return False
+    told = template.record(ids, times, counts, (payloads[0], payloads[1]), 1)
+    found = items[0] if len(items) == 1 else None
+    if not isinstance(found, SpanRecord) or found != told or found.gaps or found.where != told.where:
+        return False
+    return list(found.attributes) == list(told.attributes) and _exact(found) is not None
+
+
+def _exact(span: SpanRecord) -> Crossing | None:
+    """The crossing that a span is; None where it is none, or lacks anything."""
+    if span.gaps or span.dropped_attributes or content_gaps(span):
+        return None
+    try:
+        crossing = read_crossing(span)
+    except FormatError:
+        return None
+    if crossing is None or crossing.grade != EXACT or crossing.gaps:
+        return None
+    return crossing if crossing.input is not None and crossing.output is not None else None

@@ -1,0 +1,204 @@
+"""The crossings of a run that was read from files, made of its rows when they are asked for."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+from tracetape.model.crossing import EXACT, Crossing, Kin, ValueReader
+from tracetape.model.crossings import Crossings, Moment
+from tracetape.semconv import names
+from tracetape.sources.rows import Rows
+
+__all__ = ["Claimed", "RowCrossings"]
+
+
+class Claimed(NamedTuple):
+    """A crossing as its convention has it: by itself. rows: of its spans, the main one first."""
+
+    crossing: Crossing
+    rows: tuple[int, ...]
+
+
+class RowCrossings(Crossings):
+    """Numbered, and hung into a tree: under the nearest ancestor that is a crossing, through structure spans.
+
+    order:    the rows that count, in start order. parents: by row, that of its parent; -1 where it has none.
+    claimed:  what conventions found in whole spans, by the row of the main one. The other rows are crossings.
+    values:   turns payloads into values.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        order: Sequence[int],
+        parents: Sequence[int],
+        claimed: Mapping[int, Claimed],
+        values: ValueReader | None,
+    ) -> None:
+        self._rows, self._claimed, self._values = rows, claimed, values
+        self._row_of = array("I")
+        self._occurrences = array("I")
+        self._named: dict[str, array[int]] = {}
+        at = array("i", [-1]) * len(rows)
+        self._number(order, at)
+        self._parents = self._hung(parents, at)
+        self._children: dict[int, list[int]] | None = None
+        self._made: WeakValueDictionary[int, Crossing] = WeakValueDictionary()
+        # A signal handler may ask in the middle.
+        self._making = threading.RLock()
+
+    def _number(self, order: Sequence[int], at: array[int]) -> None:
+        """`at` is told, by row, the position of the crossing that it belongs to."""
+        templates, claimed, row_of = self._rows.templates, self._claimed, self._row_of
+        for row in order:
+            template = templates[row]
+            position = len(row_of)
+            if template is not None:
+                boundary = template.crossing.boundary
+                at[row] = position
+            elif row in claimed:
+                boundary = claimed[row].crossing.boundary
+                for one in claimed[row].rows:
+                    if at[one] < 0:
+                        at[one] = position
+            else:
+                continue
+            row_of.append(row)
+            same = self._named.get(boundary)
+            if same is None:
+                same = self._named[boundary] = array("I")
+            same.append(position)
+            self._occurrences.append(len(same))
+
+    def _hung(self, parents: Sequence[int], at: array[int]) -> array[int]:
+        """By position, that of the parent; -1 at the top."""
+        hung = array("i", [-1]) * len(self._row_of)
+        # By row of a structure span, the crossing over it: deep trees are walked once.
+        over: dict[int, int] = {}
+        for position, row in enumerate(self._row_of):
+            above = parents[row]
+            if above < 0:
+                continue
+            found = at[above]
+            if found < 0:
+                found = _nearest(above, parents, at, over)
+            if found != position:
+                hung[position] = found
+        return hung
+
+    def __len__(self) -> int:
+        return len(self._row_of)
+
+    def _at(self, position: int) -> Crossing:
+        with self._making:
+            found = self._made.get(position)
+            return self._made.setdefault(position, self._make(position)) if found is None else found
+
+    def _make(self, position: int) -> Crossing:
+        row = self._row_of[position]
+        template = self._rows.templates[row]
+        return replace(
+            self._claimed[row].crossing if template is None else template.crossing_of(self._rows.record(row)),
+            occurrence=self._occurrences[position],
+            values=self._values,
+            kin=_RowKin(self, position),
+        )
+
+    def position(self, crossing: Crossing) -> int | None:
+        kin = crossing.kin
+        return kin.position if isinstance(kin, _RowKin) and kin.crossings is self else None
+
+    def parents(self) -> Sequence[int]:
+        return self._parents
+
+    def children(self, position: int) -> Sequence[int]:
+        """The positions of the crossings inside one."""
+        if self._children is None:
+            children: dict[int, list[int]] = {}
+            for one, above in enumerate(self._parents):
+                if above >= 0:
+                    children.setdefault(above, []).append(one)
+            self._children = children
+        return self._children.get(position, ())
+
+    def boundary(self, position: int) -> str:
+        row = self._row_of[position]
+        template = self._rows.templates[row]
+        return (self._claimed[row] if template is None else template).crossing.boundary
+
+    def counts(self) -> Mapping[str, int]:
+        return {boundary: len(same) for boundary, same in self._named.items()}
+
+    def named(self, boundary: str) -> Sequence[int]:
+        return self._named.get(boundary, ())
+
+    def numbered(self, boundary: str, occurrence: int) -> Crossing | None:
+        same = self.named(boundary)
+        is_there = isinstance(occurrence, int) and 1 <= occurrence <= len(same)
+        return self._at(same[occurrence - 1]) if is_there else None
+
+    def _of_whole(self) -> Iterable[int]:
+        claimed = self._claimed
+        return (position for position, row in enumerate(self._row_of) if row in claimed)
+
+    def flawed(self) -> Iterable[Crossing]:
+        claimed, row_of = self._claimed, self._row_of
+        return (self._at(at) for at in self._of_whole() if claimed[row_of[at]].crossing.grade != EXACT)
+
+    def moment(self, position: int) -> Moment:
+        row = self._row_of[position]
+        template = self._rows.templates[row]
+        if template is None:
+            one = self._claimed[row].crossing
+            return Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before)
+        counts = dict(zip(template.counts, self._rows.counts(row), strict=True))
+        return Moment(
+            self._rows.starts[row],
+            self._rows.ends[row],
+            counts.get(names.SEQ, template.crossing.seq),
+            template.crossing.process_id,
+            counts.get(names.SEQ_BEFORE, template.crossing.seq_before),
+        )
+
+    def known_keys(self) -> tuple[list[bytes | None], Iterable[int]]:
+        return list(map(self._rows.keys.__getitem__, self._row_of)), self._of_whole()
+
+
+class _RowKin(Kin):
+    """The same, by position."""
+
+    __slots__ = ("crossings", "position")
+
+    def __init__(self, crossings: RowCrossings, position: int) -> None:
+        self.crossings, self.position = crossings, position
+
+    @property
+    def parent(self) -> Crossing | None:  # type: ignore[override]
+        above = self.crossings.parents()[self.position]
+        return None if above < 0 else self.crossings[above]
+
+    @property
+    def children(self) -> tuple[Crossing, ...]:  # type: ignore[override]
+        return tuple(self.crossings[one] for one in self.crossings.children(self.position))
+
+
+def _nearest(row: int, parents: Sequence[int], at: Sequence[int], over: dict[int, int]) -> int:
+    """The position of the crossing over a structure span; -1 where there is none."""
+    path: list[int] = []
+    found = -1
+    while row >= 0:
+        found = at[row] if at[row] >= 0 else over.get(row, -2)
+        if found > -2:
+            break
+        path.append(row)
+        row = parents[row]
+    else:
+        found = -1
+    for one in path:
+        over[one] = found
+    return found

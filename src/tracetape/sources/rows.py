@@ -1,0 +1,177 @@
+"""The spans of one run in columns; an object for each is made when somebody asks for it."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import overload
+
+from tracetape.model.span import SpanRecord
+from tracetape.sources.batches import DIGESTS, PLACES, Batch
+from tracetape.sources.fetch import text_at
+from tracetape.sources.holding import HeldText
+from tracetape.sources.line_templates import Stored, Template
+from tracetape.sources.ordering import SequenceKey, sequence_of
+
+__all__ = ["Rows", "SpanRows"]
+
+_LITTLE = sys.byteorder == "little"
+_NO_PLACES, _NO_DIGESTS = array("I", bytes(4 * PLACES)), bytes(DIGESTS)
+
+
+class Rows:
+    """Spans in the order in which they were read; a row each, from 0.
+
+    whole:      by row, the spans that were read as such. Of all others it is known that they are crossings of
+                ours, have ended and lack nothing: what they are is in the columns.
+    templates:  by row; None for a whole span.
+    span_ids, parent_ids:  the ids as numbers; 0 for no parent.
+    traces:     the ids of the traces. trace_of: by row, the trace's place among them.
+    starts, ends:     nanoseconds since the epoch; 0 for no end.
+    groups, numbers:  what `start_order` takes.
+    keys:       what inputs are matched by with nothing ignored; None for a whole span too.
+    """
+
+    def __init__(self) -> None:
+        self.whole: dict[int, SpanRecord] = {}
+        self.templates: list[Template | None] = []
+        self.span_ids, self.parent_ids = array("Q"), array("Q")
+        self.traces: list[str] = []
+        self.trace_of = array("I")
+        self.starts, self.ends = array("Q"), array("Q")
+        self.groups = array("I")
+        self.numbers = array("q")
+        self.keys: list[bytes | None] = []
+        self._counts = array("q")
+        self._lines = array("Q")
+        self._places = array("I")
+        self._digests = bytearray()
+        self._first_count: array[int] = array("Q")
+        self._groups: dict[SequenceKey, int] = {}
+        self._trace_numbers: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.templates)
+
+    def add(self, span: SpanRecord) -> None:
+        self.whole[len(self)] = span
+        self.templates.append(None)
+        self.span_ids.append(int(span.span_id, 16))
+        self.parent_ids.append(int(span.parent_id, 16) if span.parent_id else 0)
+        self.trace_of.append(self._trace(span.trace_id))
+        self.starts.append(span.start_ns)
+        self.ends.append(span.end_ns or 0)
+        counted = sequence_of(span)
+        self.groups.append(0 if counted is None else self._group(counted[0]))
+        self.numbers.append(0 if counted is None else counted[1])
+        self.keys.append(None)
+        self._lines.extend((0, 0))
+        self._places.extend(_NO_PLACES)
+        self._digests += _NO_DIGESTS
+
+    def extend(self, batch: Batch) -> None:
+        trace_id = batch.trace.decode("ascii")
+        self.templates += batch.templates
+        ids = array("Q", bytes(batch.ids))
+        if _LITTLE:
+            ids.byteswap()
+        self.span_ids += ids[::2]
+        self.parent_ids += ids[1::2]
+        self.trace_of += array("I", [self._trace(trace_id)]) * len(batch)
+        self.starts += batch.starts
+        self.ends += batch.ends
+        groups = {
+            template: self._group((trace_id, *template.sequence)) if template.sequence is not None else 0
+            for template in set(batch.templates)
+        }
+        self.groups.extend(map(groups.__getitem__, batch.templates))
+        self.numbers += batch.sequence
+        self.keys += batch.keys
+        self._counts += batch.counts
+        self._lines += batch.lines
+        self._places += batch.places
+        self._digests += batch.digests
+
+    def _trace(self, trace_id: str) -> int:
+        number = self._trace_numbers.setdefault(trace_id, len(self.traces))
+        if number == len(self.traces):
+            self.traces.append(trace_id)
+        return number
+
+    def _group(self, key: SequenceKey) -> int:
+        return self._groups.setdefault(key, len(self._groups) + 1)
+
+    def ids(self) -> Sequence[int]:
+        """By row, one number for trace and span."""
+        return self._in_trace(self.span_ids)
+
+    def ids_of_parents(self) -> Sequence[int]:
+        """The same for the parent; a number that is in no `ids` where there is none."""
+        return self._in_trace(self.parent_ids)
+
+    def _in_trace(self, ids: array[int]) -> Sequence[int]:
+        if len(self.traces) == 1:
+            return ids
+        return [trace << 64 | one for trace, one in zip(self.trace_of, ids, strict=True)]
+
+    def counts(self, row: int) -> Sequence[int]:
+        """The numbers that a row's template speaks of."""
+        if len(self._first_count) != len(self) + 1:
+            each = (0 if template is None else len(template.counts) for template in self.templates)
+            self._first_count = array("Q", accumulate(each, initial=0))
+        return self._counts[self._first_count[row] : self._first_count[row + 1]]
+
+    def record(self, row: int) -> SpanRecord:
+        template = self.templates[row]
+        if template is None:
+            return self.whole[row]
+        begin, number = self._lines[2 * row : 2 * row + 2]
+        given_at, given_long, given_size, marked, result_at, result_long, result_size = self._places[
+            PLACES * row : PLACES * (row + 1)
+        ]
+        digests = self._digests[DIGESTS * row : DIGESTS * (row + 1)].hex()
+        ids = (self.traces[self.trace_of[row]], f"{self.span_ids[row]:016x}", f"{self.parent_ids[row]:016x}")
+
+        def stored(digest: str, size: int, marked: bool, place: tuple[int, int]) -> Stored:
+            again = partial(text_at, template.path, place)
+            where = f"{template.source}:{number}"
+            return Stored(
+                digest, size, HeldText(f"sha256:{digest}", size, marked=marked, where=where, again=again)
+            )
+
+        given = stored(digests[:DIGESTS], given_size, marked != 0, (begin + given_at, given_long))
+        result = stored(digests[DIGESTS:], result_size, False, (begin + result_at, result_long))
+        times = self.starts[row], self.ends[row]
+        return template.record(ids, times, self.counts(row), (given, result), number)
+
+
+class SpanRows(Sequence[SpanRecord]):
+    """Rows in another order. order: the rows."""
+
+    def __init__(self, rows: Rows, order: Sequence[int]) -> None:
+        self._rows, self._order = rows, order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, index: int) -> SpanRecord: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[SpanRecord]: ...
+    def __getitem__(self, index: int | slice) -> SpanRecord | Sequence[SpanRecord]:
+        if isinstance(index, slice):
+            return SpanRows(self._rows, self._order[index])
+        return self._rows.record(self._order[index])
+
+    def __iter__(self) -> Iterator[SpanRecord]:
+        return map(self._rows.record, self._order)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (SpanRows, tuple, list)):
+            return NotImplemented
+        return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,221 @@
+"""Lines of our own exporter are read by what they have in common; whatever is not quite like that, as ever."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.sources.two_ways import taken, told_generally, told_quickly
+
+import tracetape
+from tracetape.errors import SourceError
+from tracetape.semconv import names
+from tracetape.sources import line_templates, own_lines
+from tracetape.sources.batches import Batch
+from tracetape.sources.own_lines import OwnLines
+from tracetape.sources.reading import read_files
+
+
+@tracetape.boundary("ask", kind="llm", model="gpt-5-mini")
+def ask(question: str, temperature: float = 0.5) -> dict[str, Any]:
+    return {"answer": f"{question}?", "usage": {"input_tokens": len(question), "output_tokens": 3}}
+
+
+@tracetape.boundary("look", kind="tool")
+def look(place: dict[str, Any]) -> str:
+    return str(ask(f'what is in "{place["name"]}"')["answer"])
+
+
+def record(path: Path, calls: int = 40) -> list[bytes]:
+    """The lines of a recording of twice as many crossings."""
+    with tracetape.record(path, marks=False):
+        for number in range(calls):
+            look({"name": f"drawer {number}", "n": number})
+    return path.read_bytes().splitlines(keepends=True)
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    path = tmp_path / "run.jsonl"
+    record(path)
+    return path
+
+
+def test_calls_of_one_kind_are_read_by_a_template_and_come_out_the_same(recorded: Path) -> None:
+    # Of each boundary the first call is unlike the others, for no call was before it; the next one is the model.
+    assert taken(recorded) > 70
+    assert told_quickly(recorded) == told_generally(recorded)
+
+
+def test_a_template_is_made_when_a_file_is_worth_it(tmp_path: Path) -> None:
+    def batched(calls: int) -> int:
+        path = tmp_path / f"{calls}.jsonl"
+        record(path, calls)
+        return sum(len(item) for item in read_files([path], hold=True) if isinstance(item, Batch))
+
+    assert batched(10) == 0
+    assert batched(100) > 100
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        (b'\\"n\\":7}', b'\\"n\\":8}'),
+        (b'\\"n\\":7}', b'\\"n\\": 7}'),
+        (
+            b'"key":"tracetape.input.size","value":{"intValue":"',
+            b'"key":"tracetape.input.size","value":{"intValue":"1',
+        ),
+        (b"sha256:", b"sha256:0"),
+        (b'"spanId":"', b'"spanId":"0000000000000000","was":"'),
+        (b'"parentSpanId":"', b'"parentSpanId":"0000000000000000","was":"'),
+        (b'"kind":1', b'"kind":3'),
+        (b'{"key":"tracetape.seq"', b'{"key":"tracetape.seq","value":{"intValue":"1"}},{"key":"tracetape.seq"'),
+        (b'"status":{}', b'"status":{"code":2}'),
+        (b'"status":{}', b'"droppedAttributesCount":4,"status":{}'),
+        (b'"attributes":[', b'"attributes":[{"key":"x","value":{"stringValue":"{\\"cut"}},'),
+        (b"tracetape.schema.version", b"tracetape.schema.other"),
+        (b'"resourceSpans"', b' "resourceSpans"'),
+        (b'\\"}}"}},{"key":"tracetape.output.digest"', b'\\"}}\\"}},{"key":"tracetape.output.digest"'),
+        (b"drawer", b"dr\xffawer"),
+        (b"drawer", b"dr\\ud800awer"),
+        (b"}]}]}]}", b"}]}]}"),
+        (b"}]}]}]}", b"}]}]}]} "),
+        (b"}]}]}]}", b"}]}]}]}{}"),
+    ],
+)
+@pytest.mark.parametrize("every", [True, False])
+def test_a_line_that_is_not_quite_like_that_is_read_as_ever(
+    tmp_path: Path, written: bytes, instead: bytes, every: bool
+) -> None:
+    path = tmp_path / "run.jsonl"
+    lines = record(path, 12)
+    changed = [
+        line.replace(written, instead, 1) if every or at in (14, 15) else line for at, line in enumerate(lines)
+    ]
+    path.write_bytes(b"".join(changed))
+    for options in ({}, {"traces": "all"}, {"strict": True}):
+        assert told_quickly(path, **options) == told_generally(path, **options)
+
+
+def test_what_stands_between_such_lines_keeps_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    lines = record(path, 12)
+    between = [b"log line\n", b"\n", lines[8][:300] + b"\n", b'{"milk":2}\n', lines[9], b"[1]\n", lines[3][:-20]]
+    mixed = [one for pair in zip(lines[:14], between * 2, strict=True) for one in pair]
+    path.write_bytes(b"".join([*mixed, *lines[14:]]))
+    assert taken(path) > 3
+    assert told_quickly(path) == told_generally(path)
+
+
+def test_traces_that_take_turns_stay_apart(tmp_path: Path) -> None:
+    one, two = record(tmp_path / "one.jsonl", 8), record(tmp_path / "two.jsonl", 8)
+    path = tmp_path / "both.jsonl"
+    path.write_bytes(b"".join(line for pair in zip(one, two, strict=True) for line in pair))
+    first = json.loads(one[0])["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["traceId"]
+    for options in ({}, {"traces": "all"}, {"trace_id": first}, {"trace_id": "ab" * 16}):
+        assert told_quickly(path, **options) == told_generally(path, **options)
+
+
+@pytest.mark.parametrize("ending", [b"\r\n", b"  \n", b"\n\n"])
+def test_lines_may_end_otherwise(recorded: Path, ending: bytes) -> None:
+    recorded.write_bytes(recorded.read_bytes().replace(b"\n", ending))
+    assert taken(recorded) > 70
+    assert told_quickly(recorded) == told_generally(recorded)
+
+
+def test_a_short_text_is_read_from_its_place_and_a_changed_file_is_told(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
+    recording = tracetape.load(recorded)
+    assert recording["look", 30].inputs == {"place": {"name": "drawer 29", "n": 29}}
+    assert recording["look", 30].result == 'what is in "drawer 29"?'
+    recorded.write_bytes(recorded.read_bytes().replace(b"drawer 29", b"drawer 92"))
+    with pytest.raises(SourceError, match="the file was changed or removed") as caught:
+        _ = recording["look", 30].inputs
+    assert caught.value.code == "SOURCE_CHANGED"
+    recorded.unlink()
+    with pytest.raises(SourceError, match="the file was changed or removed"):
+        _ = recording["look", 31].result
+
+
+def test_a_span_that_was_read_in_both_ways_is_one_span(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = recorded.read_bytes().splitlines(keepends=True)
+    spelled = json.dumps(json.loads(lines[40])).encode() + b"\n"
+    recorded.write_bytes(b"".join([*lines, spelled]))
+    monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
+    assert [gap.code for gap in tracetape.load(recorded).gaps] == ["DUPLICATE_SPAN"]
+    recorded.write_bytes(b"".join([*lines, spelled.replace(b"drawer", b"dresser")]))
+    with pytest.raises(SourceError, match="is there twice with different content"):
+        tracetape.load(recorded)
+
+
+def test_marks_of_calls_that_such_lines_have_finished_are_left_out(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
+    mark = json.loads(recorded.read_bytes().splitlines()[50])
+    [span] = mark["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    span["endTimeUnixNano"] = "0"
+    span["attributes"].append({"key": names.MARK, "value": {"boolValue": True}})
+    recorded.with_name(f"{recorded.name}.open.{os.getpid()}").write_text(json.dumps(mark) + "\n")
+    recording = tracetape.load(recorded)
+    assert len(recording.spans) == 81
+    assert {crossing.outcome for crossing in recording.crossings} == {"returned"}
+
+
+def test_a_loaded_run_takes_little_memory_for_each_crossing(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    lines = record(path, 100)
+    body = b"".join(lines)
+    trace = json.loads(lines[0])["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["traceId"].encode()
+    # The same spans under other ids, for recording many takes long.
+    ids = [json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["spanId"].encode() for line in lines]
+    with path.open("wb") as file:
+        for copy in range(50):
+            text = body
+            for one in ids:
+                text = text.replace(one, one[:12] + b"%04x" % copy)
+            file.write(text)
+    tracemalloc.start()
+    recording = tracetape.load(path, trace_id=trace.decode())
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(recording.spans) == 50 * len(lines)
+    assert held / len(recording.spans) < 600
+
+
+def test_hostile_files_get_few_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
+    made: list[Any] = []
+
+    def counted(*arguments: Any) -> Any:
+        made.append(line_templates.template_of(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(own_lines, "template_of", counted)
+    path = tmp_path / "run.jsonl"
+    lines = record(path, 150)
+    path.write_bytes(
+        b"".join(line.replace(b'","name":"', b'","name":"%d ' % at, 1) for at, line in enumerate(lines))
+    )
+    assert told_quickly(path) == told_generally(path)
+    assert len([one for one in made if one is not None]) == own_lines._TEMPLATES
+    made.clear()
+    path.write_bytes(b"".join(line.replace(b'"kind":1', b'"kind":1,"n":%d' % at) for at, line in enumerate(lines)))
+    assert told_quickly(path) == told_generally(path)
+    assert len(made) < 20
+
+
+def test_a_long_line_is_no_model_for_it_would_be_kept(tmp_path: Path) -> None:
+    own = OwnLines(tmp_path / "x", "x")
+    for size, is_kept in ((2**20, True), (2**20 + 1, False)):
+        line = b"x" * size
+        assert own.take(io.BytesIO(line).readline, 2 * size, 0, 0) == (line, 1, 0)
+        assert (own._refused is not None) is is_kept
