@@ -84,8 +84,9 @@ class Reader:
             self._keep(decoder)
 
     def _read(self, payload: Payload, *, lenient: bool) -> Any:
-        tree: Tree = parse(payload.text)
-        if TAG not in payload.text:
+        text = payload.text  # once, for it may be read from a file
+        tree: Tree = parse(text)
+        if TAG not in text:
             return tree
         decoder = self._decoder(lenient=lenient)
         try:
