@@ -160,6 +160,8 @@ _SPAN = re.compile(
 )
 _COUNT = re.compile(rb'\{"key":"([^"\\]+)","value":\{"intValue":"(-?[0-9]{1,18})"\}\}')
 _TAIL = b'"}}],"'
+# Bytes before the input's text, and behind the output's: a pattern of that size takes a few milliseconds to make.
+_CONSTANT = 8_192
 # Of the groups of _SPAN. A class of characters takes longer than all else in a pattern.
 _FORMS = (b"(.{32})", b"(.{16})", b"(.{16})", b"(.{19})", b"(.{19})")
 # The first group of a head that is a count.
@@ -182,12 +184,12 @@ def template_of(raw: bytes, start: bytes, span: SpanRecord, path: Path, source: 
     """
     found = _SPAN.match(raw, len(start))
     given = _GIVEN.search(raw, found.end()) if found is not None else None
-    if found is None or given is None or b"\\" in raw[: given.end()]:
+    if found is None or given is None or given.end() > _CONSTANT or b"\\" in raw[: given.end()]:
         return None
     between = MIDDLE.search(raw, given.end())
     end = raw.find(_TAIL, between.end()) if between is not None else -1
     crossing = _exact(span)
-    if end < 0 or crossing is None:
+    if end < 0 or len(raw) - end > _CONSTANT or crossing is None:
         return None
     own = [one for one in _COUNT.finditer(raw, found.end(), given.start()) if _is_own(one.group(1))]
     holes = [(*found.span(number), _FORMS[number - 1]) for number in range(1, 6)]
