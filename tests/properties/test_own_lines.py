@@ -131,14 +131,14 @@ def check(path: Path, data: bytes) -> None:
         assert told_quickly(path, **options) == told_generally(path, **options)
 
 
-@settings(max_examples=150, **SETTINGS)
+@settings(max_examples=60, **SETTINGS)
 @given(data=files())
 def test_a_template_changes_nothing(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     check(tmp_path_factory.getbasetemp() / "own-lines", data)
 
 
 @pytest.mark.slow
-@settings(max_examples=10_000, **SETTINGS)
+@settings(max_examples=3_000, **SETTINGS)
 @given(data=files())
 def test_a_template_never_changes_anything(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     check(tmp_path_factory.getbasetemp() / "own-lines", data)

@@ -90,7 +90,7 @@ class Reader:
             self._keep(decoder)
 
     def _read(self, payload: Payload, *, lenient: bool) -> Any:
-        text = payload.text  # read from a file, where it is large
+        text = payload.text  # once, for it may be read from a file
         tree: Tree = parse(text)
         if TAG not in text:
             return tree

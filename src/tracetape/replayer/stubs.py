@@ -28,15 +28,18 @@ class Stub:
     position:   in start order, from 0.
     """
 
-    __slots__ = ("_table", "position")
+    __slots__ = ("_crossing", "_table", "position")
 
     def __init__(self, table: StubTable, position: int) -> None:
         self._table, self.position = table, position
+        self._crossing: Crossing | None = None
 
     @property
     def crossing(self) -> Crossing:
         """Made when it is asked for."""
-        return self._table.crossings[self.position]
+        if self._crossing is None:
+            self._crossing = self._table.crossings[self.position]
+        return self._crossing
 
     @property
     def moment(self) -> Moment:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ import orjson
 
 from tracetape.errors import FormatError
 from tracetape.model.crossing import EXACT, Crossing
+from tracetape.model.payload import Payload, StoredText
 from tracetape.model.span import SpanRecord
 from tracetape.semconv import names
 from tracetape.semconv.read import read_crossing
@@ -21,15 +22,29 @@ from tracetape.sources.ordering import sequence_of
 from tracetape.sources.payload_checks import content_gaps
 from tracetape.sources.records import Record
 
-__all__ = ["BETWEEN", "MIDDLE", "NAME_AT", "Stored", "Template", "start_in", "template_of"]
+__all__ = ["BETWEEN", "MIDDLE", "NAME_AT", "Filling", "Stored", "Template", "start_in", "template_of"]
 
 
 class Stored(NamedTuple):
-    """A payload by what is said of it: SHA-256 in hex, bytes, and what its attribute's value is."""
+    """A payload: SHA-256 in hex, bytes, the text or where it is."""
 
     digest: str
     size: int
-    value: Any
+    text: str | StoredText
+
+
+class Filling(NamedTuple):
+    """What a line has in the places where each line has something else. number: of the line, from 1."""
+
+    trace_id: str
+    span_id: str
+    parent_id: str
+    start_ns: int
+    end_ns: int
+    counts: Sequence[int]
+    given: Stored
+    result: Stored
+    number: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +55,7 @@ class Template:
                parent, start, end, the counts, then digest and size of the input. Ids, times and the digest are
                any bytes, as many as they should be: whoever takes them looks at them.
     tail:      what follows the output's text, to the end of the line.
-    sample:    the span of one such line. crossing: what that is.
+    sample:    the span of one such line. crossing: what that is, but for what `crossing_of` fills in.
     counts:    the attributes of which each span has its own whole number, but for the payloads' sizes.
     sequence:  the attribute among them that its process counts by, and that process; None where there is none.
     counted_at:  the group that is the number of `sequence`; that of the start where there is none.
@@ -50,51 +65,68 @@ class Template:
     head: re.Pattern[bytes]
     tail: bytes
     sample: SpanRecord
-    crossing: Crossing
+    crossing: Mapping[str, Any]
     counts: tuple[str, ...]
     sequence: tuple[str, str | None] | None
     counted_at: int
     path: Path
     source: str
 
-    def record(
-        self,
-        ids: tuple[str, str, str],
-        times: tuple[int, int],
-        counts: Sequence[int],
-        payloads: tuple[Stored, Stored],
-        number: int,
-    ) -> SpanRecord:
-        """The span of a line. ids: of the trace, the span, its parent. number: of the line, from 1."""
+    @property
+    def boundary(self) -> str:
+        return str(self.crossing["boundary"])
+
+    def span_of(self, filling: Filling) -> SpanRecord:
         sample = self.sample
         attributes = dict(sample.attributes)
-        attributes.update(zip(self.counts, counts, strict=True))
-        for keys, stored in zip(_PAYLOADS, payloads, strict=True):
+        attributes.update(zip(self.counts, filling.counts, strict=True))
+        for keys, stored in zip(_PAYLOADS, (filling.given, filling.result), strict=True):
             digest, size, value = keys
             attributes[digest], attributes[size] = f"sha256:{stored.digest}", stored.size
-            attributes[value] = stored.value
+            attributes[value] = stored.text
         return SpanRecord(
-            trace_id=ids[0],
-            span_id=ids[1],
-            parent_id=ids[2],
+            trace_id=filling.trace_id,
+            span_id=filling.span_id,
+            parent_id=filling.parent_id,
             name=sample.name,
             kind=sample.kind,
-            start_ns=times[0],
-            end_ns=times[1],
+            start_ns=filling.start_ns,
+            end_ns=filling.end_ns,
             status=sample.status,
             attributes=attributes,
             events=sample.events,
             links=sample.links,
             resource=sample.resource,
             scope=sample.scope,
-            where=f"{self.source}:{number}",
+            where=f"{self.source}:{filling.number}",
         )
 
-    def crossing_of(self, span: SpanRecord) -> Crossing:
-        """What a span that this template has made is."""
-        return read_crossing(span) or self.crossing
+    def crossing_of(self, filling: Filling, **place: Any) -> Crossing:
+        """The crossing that `span_of` is, without a span. place: its occurrence, values and kin."""
+        counted = dict(zip(self.counts, filling.counts, strict=True))
+        given, result = filling.given, filling.result
+        return Crossing(
+            **self.crossing,
+            usage={key.removeprefix(_USAGE): n for key, n in counted.items() if key.startswith(_USAGE)},
+            input=Payload(given.text, f"sha256:{given.digest}", given.size),
+            output=Payload(result.text, f"sha256:{result.digest}", result.size),
+            item_count=counted.get(names.STREAM_ITEM_COUNT),
+            seq=counted.get(names.SEQ),
+            seq_before=counted.get(names.SEQ_BEFORE),
+            started=filling.start_ns,
+            duration=filling.end_ns - filling.start_ns,
+            trace_id=filling.trace_id,
+            span_ids=(filling.span_id,),
+            **place,
+        )
 
 
+_USAGE = names.GEN_AI_USAGE
+# What `crossing_of` fills in, and what is set where it is put into its recording.
+_FILLED = {"usage", "input", "output", "item_count", "seq", "seq_before", "started", "duration"}
+_FILLED |= {"trace_id", "span_ids", "occurrence", "values", "kin"}
+_COMPARED = tuple(one for one in fields(Crossing) if one.name != "kin")
+_FIXED = tuple(one.name for one in fields(Crossing) if one.name not in _FILLED)
 _PAYLOADS = (
     (names.INPUT_DIGEST, names.INPUT_SIZE, names.INPUT_VALUE),
     (names.OUTPUT_DIGEST, names.OUTPUT_SIZE, names.OUTPUT_VALUE),
@@ -128,6 +160,8 @@ _SPAN = re.compile(
 )
 _COUNT = re.compile(rb'\{"key":"([^"\\]+)","value":\{"intValue":"(-?[0-9]{1,18})"\}\}')
 _TAIL = b'"}}],"'
+# Bytes before the input's text, and behind the output's: a pattern of that size takes a few milliseconds to make.
+_CONSTANT = 8_192
 # Of the groups of _SPAN. A class of characters takes longer than all else in a pattern.
 _FORMS = (b"(.{32})", b"(.{16})", b"(.{16})", b"(.{19})", b"(.{19})")
 # The first group of a head that is a count.
@@ -150,12 +184,12 @@ def template_of(raw: bytes, start: bytes, span: SpanRecord, path: Path, source: 
     """
     found = _SPAN.match(raw, len(start))
     given = _GIVEN.search(raw, found.end()) if found is not None else None
-    if found is None or given is None or b"\\" in raw[: given.end()]:
+    if found is None or given is None or given.end() > _CONSTANT or b"\\" in raw[: given.end()]:
         return None
     between = MIDDLE.search(raw, given.end())
     end = raw.find(_TAIL, between.end()) if between is not None else -1
     crossing = _exact(span)
-    if end < 0 or crossing is None:
+    if end < 0 or len(raw) - end > _CONSTANT or crossing is None:
         return None
     own = [one for one in _COUNT.finditer(raw, found.end(), given.start()) if _is_own(one.group(1))]
     holes = [(*found.span(number), _FORMS[number - 1]) for number in range(1, 6)]
@@ -172,7 +206,8 @@ def template_of(raw: bytes, start: bytes, span: SpanRecord, path: Path, source: 
         return None
     counted_at = _COUNTS_AT + (counts.index(sequence[0]) if sequence is not None else -2)
     head = re.compile(pattern, re.DOTALL)
-    template = Template(head, raw[end:], span, crossing, counts, sequence, counted_at, path, source)
+    fixed = {name: getattr(crossing, name) for name in _FIXED}
+    template = Template(head, raw[end:], span, fixed, counts, sequence, counted_at, path, source)
     return template if _is_proven(template, raw, start, holes, given.start()) else None
 
 
@@ -198,18 +233,24 @@ def _is_proven(
         written += [
             {"key": digest, "value": {"stringValue": f"sha256:{stored.digest}"}},
             {"key": size, "value": {"intValue": str(stored.size)}},
-            {"key": payload, "value": {"stringValue": stored.value}},
+            {"key": payload, "value": {"stringValue": stored.text}},
         ]
     line += raw[at:rest] + orjson.dumps(written)[1:-4] + template.tail
     try:
         items = list(otlp_json.read(Record(orjson.loads(line), f"{template.source}:1")))
     except (orjson.JSONDecodeError, FormatError):
         return False
-    told = template.record(ids, times, counts, (payloads[0], payloads[1]), 1)
+    filling = Filling(*ids, *times, counts, payloads[0], payloads[1], 1)
+    told, crossing = template.span_of(filling), template.crossing_of(filling)
     found = items[0] if len(items) == 1 else None
     if not isinstance(found, SpanRecord) or found != told or found.gaps or found.where != told.where:
         return False
-    return list(found.attributes) == list(told.attributes) and _exact(found) is not None
+    other = _exact(found)
+    return (
+        list(found.attributes) == list(told.attributes)
+        and other is not None
+        and all(getattr(other, one.name) == getattr(crossing, one.name) for one in _COMPARED)
+    )
 
 
 def _exact(span: SpanRecord) -> Crossing | None:

@@ -23,7 +23,7 @@ __all__ = ["OwnLines"]
 _SIGHTINGS, _AGAIN = 16, 4
 # What a hostile file may cost: a template is a regular expression of about 2 KB.
 _TEMPLATES, _OF_ONE_NAME, _STARTS = 64, 8, 16
-_NAMES = 1_024
+_NAMES, _NAME = 1_024, 8_192
 # Longer lines are no model, for they would be kept while the next one is read.
 _LEARNT = 2**20
 
@@ -175,6 +175,8 @@ class OwnLines:
         if start is None or (start not in self._known and len(self._known) >= _STARTS):
             return
         name = raw[len(start) + NAME_AT : raw.find(b'"', len(start) + NAME_AT)]
+        if len(start) + len(name) > _NAME:
+            return
         sightings = self._sightings.get((start, name), 0) + 1
         if sightings > 1 or len(self._sightings) < _NAMES:
             self._sightings[start, name] = sightings

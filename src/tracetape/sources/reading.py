@@ -40,8 +40,8 @@ def read_files(paths: Iterable[Path], *, hold: bool) -> Iterator[Item]: ...
 def read_files(paths: Iterable[Path], *, hold: bool = False) -> Iterator[Item]:
     """Every span of every file, in the order of the files, with gaps for what was left out.
 
-    hold:  long attribute values stay in the file, where that is plain and of lines: see `holding`. Lines that
-           our own exporter wrote come as batches, none of which is there otherwise: see `own_lines`.
+    hold:  long attribute values stay in the file, where that is plain and of lines: see `holding`. What lines of
+           our own exporter have in common is looked at once: most of them come as batches, see `own_lines`.
 
     Raises SourceError CANNOT_READ; FormatError as the formats do, and for a file of which nothing could
     be used: NOT_JSON, NOT_PROTOBUF, TRUNCATED_FILE, WRONG_SIGNAL or UNKNOWN_FORMAT. A file that is merely

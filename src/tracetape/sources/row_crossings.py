@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
-from weakref import WeakValueDictionary
+from weakref import KeyedRef
 
 from tracetape.model.crossing import EXACT, Crossing, Kin, ValueReader
 from tracetape.model.crossings import Crossings, Moment
@@ -48,9 +48,9 @@ class RowCrossings(Crossings):
         self._number(order, at)
         self._parents = self._hung(parents, at)
         self._children: dict[int, list[int]] | None = None
-        self._made: WeakValueDictionary[int, Crossing] = WeakValueDictionary()
-        # A signal handler may ask in the middle.
-        self._making = threading.RLock()
+        # Not locked, for a fork or a signal may come at any time: a key is set once until it is let go.
+        self._made: dict[int, KeyedRef[int, Crossing]] = {}
+        self._let_go = partial(_let_go, self._made)
 
     def _number(self, order: Sequence[int], at: array[int]) -> None:
         """`at` is told, by row, the position of the crossing that it belongs to."""
@@ -59,7 +59,7 @@ class RowCrossings(Crossings):
             template = templates[row]
             position = len(row_of)
             if template is not None:
-                boundary = template.crossing.boundary
+                boundary = template.boundary
                 at[row] = position
             elif row in claimed:
                 boundary = claimed[row].crossing.boundary
@@ -95,19 +95,27 @@ class RowCrossings(Crossings):
         return len(self._row_of)
 
     def _at(self, position: int) -> Crossing:
-        with self._making:
-            found = self._made.get(position)
-            return self._made.setdefault(position, self._make(position)) if found is None else found
+        made = self._made.get(position)
+        found = made() if made is not None else None
+        while found is None:
+            new = self._make(position)
+            made = self._made.setdefault(position, KeyedRef(new, self._let_go, position))
+            found = made()
+            if found is None:
+                self._let_go(made)
+        return found
+
+    def __deepcopy__(self, _: object) -> RowCrossings:
+        """Whoever copies a crossing does not mean the recording around it."""
+        return self
 
     def _make(self, position: int) -> Crossing:
         row = self._row_of[position]
         template = self._rows.templates[row]
-        return replace(
-            self._claimed[row].crossing if template is None else template.crossing_of(self._rows.record(row)),
-            occurrence=self._occurrences[position],
-            values=self._values,
-            kin=_RowKin(self, position),
-        )
+        occurrence, kin = self._occurrences[position], _RowKin(self, position)
+        if template is None:
+            return replace(self._claimed[row].crossing, occurrence=occurrence, values=self._values, kin=kin)
+        return self._rows.crossing(row, template, occurrence=occurrence, values=self._values, kin=kin)
 
     def position(self, crossing: Crossing) -> int | None:
         kin = crossing.kin
@@ -129,7 +137,7 @@ class RowCrossings(Crossings):
     def boundary(self, position: int) -> str:
         row = self._row_of[position]
         template = self._rows.templates[row]
-        return (self._claimed[row] if template is None else template).crossing.boundary
+        return self._claimed[row].crossing.boundary if template is None else template.boundary
 
     def counts(self) -> Mapping[str, int]:
         return {boundary: len(same) for boundary, same in self._named.items()}
@@ -156,13 +164,13 @@ class RowCrossings(Crossings):
         if template is None:
             one = self._claimed[row].crossing
             return Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before)
-        counts = dict(zip(template.counts, self._rows.counts(row), strict=True))
+        counted, told = self._rows.counts(row), template.counts
         return Moment(
             self._rows.starts[row],
             self._rows.ends[row],
-            counts.get(names.SEQ, template.crossing.seq),
-            template.crossing.process_id,
-            counts.get(names.SEQ_BEFORE, template.crossing.seq_before),
+            counted[told.index(names.SEQ)] if names.SEQ in told else None,
+            template.crossing["process_id"],
+            counted[told.index(names.SEQ_BEFORE)] if names.SEQ_BEFORE in told else None,
         )
 
     def known_keys(self) -> tuple[list[bytes | None], Iterable[int]]:
@@ -185,6 +193,11 @@ class _RowKin(Kin):
     @property
     def children(self) -> tuple[Crossing, ...]:  # type: ignore[override]
         return tuple(self.crossings[one] for one in self.crossings.children(self.position))
+
+
+def _let_go(made: dict[int, KeyedRef[int, Crossing]], gone: KeyedRef[int, Crossing]) -> None:
+    if made.get(gone.key) is gone:
+        del made[gone.key]
 
 
 def _nearest(row: int, parents: Sequence[int], at: Sequence[int], over: dict[int, int]) -> int:

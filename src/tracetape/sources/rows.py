@@ -7,13 +7,14 @@ from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import overload
+from typing import Any, overload
 
+from tracetape.model.crossing import Crossing
 from tracetape.model.span import SpanRecord
 from tracetape.sources.batches import DIGESTS, PLACES, Batch
 from tracetape.sources.fetch import text_at
 from tracetape.sources.holding import HeldText
-from tracetape.sources.line_templates import Stored, Template
+from tracetape.sources.line_templates import Filling, Stored, Template
 from tracetape.sources.ordering import SequenceKey, sequence_of
 
 __all__ = ["Rows", "SpanRows"]
@@ -126,26 +127,35 @@ class Rows:
 
     def record(self, row: int) -> SpanRecord:
         template = self.templates[row]
-        if template is None:
-            return self.whole[row]
+        return self.whole[row] if template is None else template.span_of(self._filling(row, template))
+
+    def crossing(self, row: int, template: Template, **place: Any) -> Crossing:
+        """Of a row that is no whole span. place: its occurrence, values and kin."""
+        return template.crossing_of(self._filling(row, template), **place)
+
+    def _filling(self, row: int, template: Template) -> Filling:
         begin, number = self._lines[2 * row : 2 * row + 2]
         given_at, given_long, given_size, marked, result_at, result_long, result_size = self._places[
             PLACES * row : PLACES * (row + 1)
         ]
         digests = self._digests[DIGESTS * row : DIGESTS * (row + 1)].hex()
-        ids = (self.traces[self.trace_of[row]], f"{self.span_ids[row]:016x}", f"{self.parent_ids[row]:016x}")
 
         def stored(digest: str, size: int, marked: bool, place: tuple[int, int]) -> Stored:
-            again = partial(text_at, template.path, place)
-            where = f"{template.source}:{number}"
-            return Stored(
-                digest, size, HeldText(f"sha256:{digest}", size, marked=marked, where=where, again=again)
-            )
+            where, again = f"{template.source}:{number}", partial(text_at, template.path, place)
+            held = HeldText(f"sha256:{digest}", size, marked=marked, where=where, again=again)
+            return Stored(digest, size, held)
 
-        given = stored(digests[:DIGESTS], given_size, marked != 0, (begin + given_at, given_long))
-        result = stored(digests[DIGESTS:], result_size, False, (begin + result_at, result_long))
-        times = self.starts[row], self.ends[row]
-        return template.record(ids, times, self.counts(row), (given, result), number)
+        return Filling(
+            self.traces[self.trace_of[row]],
+            f"{self.span_ids[row]:016x}",
+            f"{self.parent_ids[row]:016x}",
+            self.starts[row],
+            self.ends[row],
+            self.counts(row),
+            stored(digests[:DIGESTS], given_size, marked != 0, (begin + given_at, given_long)),
+            stored(digests[DIGESTS:], result_size, False, (begin + result_at, result_long)),
+            number,
+        )
 
 
 class SpanRows(Sequence[SpanRecord]):

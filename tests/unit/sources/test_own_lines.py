@@ -207,6 +207,15 @@ def test_hostile_files_get_few_templates(tmp_path: Path, monkeypatch: pytest.Mon
     )
     assert told_quickly(path) == told_generally(path)
     assert len([one for one in made if one is not None]) == own_lines._TEMPLATES
+    for written, instead in (
+        (b'[{"key":"tracetape', b'[{"key":"x","value":{"stringValue":"%s"}},{"key":"tracetape'),
+        (b'"status":{', b'"x":"%s","status":{'),
+    ):
+        made.clear()
+        path.write_bytes(b"".join(line.replace(written, instead % (b"x" * 9_000)) for line in lines))
+        assert told_quickly(path) == told_generally(path)
+        assert made
+        assert not any(made)
     made.clear()
     path.write_bytes(b"".join(line.replace(b'"kind":1', b'"kind":1,"n":%d' % at) for at, line in enumerate(lines)))
     assert told_quickly(path) == told_generally(path)

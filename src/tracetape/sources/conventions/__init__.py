@@ -16,7 +16,8 @@ class Convention(Protocol):
 
     name:       for messages.
     crossings:  given all spans of one trace, the crossings that it recognises in them; spans that belong
-                to none are structure. A crossing has its span_ids, the main span first; occurrence, kin
+                to none are structure. Ours is not given those that were read by a template, for they are
+                known to be crossings. A crossing has its span_ids, the main span first; occurrence, kin
                 and values are set afterwards.
     """
 
