@@ -44,7 +44,7 @@ class Reader:
 
         Raises ValueNotRebuilt where the payload's text was cut off, or is no JSON for another reason.
         """
-        found = self._read(payload, lenient=True)
+        found = self._read(payload.text, lenient=True)
         return found if type(found) is dict else {"value": found}
 
     def result(self, payload: Payload) -> Any:
@@ -52,7 +52,11 @@ class Reader:
 
         Raises ValueNotRebuilt where the whole value was not stored, or a class in it is not at hand.
         """
-        return self._read(payload, lenient=False)
+        return self._read(payload.text, lenient=False)
+
+    def value(self, utf8: bytes) -> Any:
+        """The same, of the text of a payload."""
+        return self._read(utf8, lenient=False)
 
     def error(self, payload: Payload) -> BaseException:
         """The exception of a call or of a stream; a RecordedError where its class is not at hand."""
@@ -89,10 +93,9 @@ class Reader:
         finally:
             self._keep(decoder)
 
-    def _read(self, payload: Payload, *, lenient: bool) -> Any:
-        text = payload.text  # once, for it may be read from a file
+    def _read(self, text: str | bytes, *, lenient: bool) -> Any:
         tree: Tree = parse(text)
-        if TAG not in text:
+        if (TAG not in text) if isinstance(text, str) else (_TAG not in text):
             return tree
         decoder = self._decoder(lenient=lenient)
         try:
@@ -108,6 +111,9 @@ class Reader:
     def _keep(self, decoder: Decoder) -> None:
         decoder.reading = False
         self._notes.update(dict.fromkeys(decoder.notes))
+
+
+_TAG = TAG.encode()
 
 
 def _too_deep() -> ValueNotRebuilt:

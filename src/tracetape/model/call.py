@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+if TYPE_CHECKING:  # a program that is recorded never needs it
+    from tracetape.model.report import Step
 
 __all__ = [
     "ASYNC_GENERATOR",
@@ -71,11 +74,16 @@ class ContextScope(Protocol):
 
 @dataclass(slots=True)
 class Replayed:
-    """`mode` is stub, live, patched or halted; the ids are those of the recorded span, "" where none."""
+    """`mode` is stub, live, patched or halted. step: the replay's of this call."""
 
     mode: str
-    trace_id: str = ""
-    span_id: str = ""
+    step: Step
+
+    @property
+    def span(self) -> tuple[str, str] | None:
+        """The ids of the recorded span, of the trace first; None where there is none."""
+        recorded = self.step.recorded
+        return (recorded.trace_id, recorded.span_ids[0]) if recorded is not None and recorded.span_ids else None
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple, overload
 
 from tracetape.model.crossing import EXACT, Crossing
 
-__all__ = ["Crossings", "Moment"]
+__all__ = ["Crossings", "Moment", "returned_by"]
 
 
 class Moment(NamedTuple):
@@ -87,6 +87,14 @@ class Crossings(Sequence[Crossing]):
         """Those whose grade is not `exact`."""
         return (one for one in self._listed if one.grade != EXACT)
 
+    def occurrence(self, position: int) -> int:
+        return self._listed[position].occurrence
+
+    def returned(self, position: int) -> tuple[bytes, str] | None:
+        """The stored text of what a crossing returned, as UTF-8, with its shape; None where it ended otherwise, or
+        that is not there."""
+        return returned_by(self._listed[position])
+
     def moment(self, position: int) -> Moment:
         one = self._listed[position]
         return Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before)
@@ -95,3 +103,10 @@ class Crossings(Sequence[Crossing]):
         """By position what the inputs are matched by, with nothing ignored; then the positions of which that is
         not known yet."""
         return [None] * len(self), range(len(self))
+
+
+def returned_by(one: Crossing) -> tuple[bytes, str] | None:
+    """What `Crossings.returned` gives for a crossing at hand."""
+    if one.outcome != "returned" or one.output is None:
+        return None
+    return one.output.text.encode(), one.shape

@@ -56,6 +56,11 @@ class Payload:
         return self._text if isinstance(self._text, str) else self._text.read()
 
     @property
+    def stored(self) -> str | StoredText:
+        """The text, or what reads it."""
+        return self._text
+
+    @property
     def may_lack_parts(self) -> bool:
         """Cheap: False where every part of the value was stored."""
         return True if isinstance(self._text, str) else self._text.marked

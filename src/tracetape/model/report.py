@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from tracetape.model.crossing import Crossing
+from tracetape.model.crossings import Moment
 from tracetape.model.printing import escaped_lines
 
-__all__ = ["Difference", "Divergence", "Report", "Step"]
+__all__ = ["Difference", "Divergence", "RecordedCall", "Report", "Step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,16 @@ class Difference:
         return f"{self.path}: recorded {self.recorded or '(absent)'}, now {self.replayed or '(absent)'}"
 
 
+class RecordedCall(Protocol):
+    """A call of the recording, whose crossing is made when it is asked for."""
+
+    @property
+    def crossing(self) -> Crossing: ...
+
+    @property
+    def moment(self) -> Moment: ...
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Step:
     """One call of the replay.
@@ -33,7 +44,7 @@ class Step:
     mode:      `stub`, `live`, `patched`, `halted`.
     inputs:    the arguments by name, as they came in the replay: a copy made before the call.
     result, error:  how it ended; `has_result` tells a result of None from none.
-    recorded:  the crossing it was matched with, or None.
+    found:     what it was matched with, or None; it gives the crossing. recorded: that crossing.
     changes:   where its inputs differ from the recorded ones.
     outcome_changes:  of a live one: where its outcome differs from the recorded one.
     notes:     what came back a little different than it was recorded.
@@ -46,7 +57,7 @@ class Step:
     kind: str
     mode: str
     as_came: Callable[[], Mapping[str, Any]]
-    recorded: Crossing | None = None
+    found: RecordedCall | None = None
     changes: tuple[Difference, ...] = ()
     outcome_changes: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
@@ -65,6 +76,10 @@ class Step:
     @property
     def inputs(self) -> Mapping[str, Any]:
         return self.as_came()
+
+    @property
+    def recorded(self) -> Crossing | None:
+        return None if self.found is None else self.found.crossing
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +220,7 @@ def describe(step: Step) -> str:
         words.append("its inputs differ")
     if step.moved:
         words.append("moved")
-    if step.recorded is None and step.mode == "live":
+    if step.found is None and step.mode == "live":
         words.append("not in the recording")
     text = words[0] + ("  " + "; ".join(words[1:]) if len(words) > 1 else "")
     shown = step.outcome_changes or (step.changes if step.mode != "halted" else ())

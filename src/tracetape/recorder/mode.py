@@ -273,8 +273,9 @@ def _ended(opened: _Opened, call: Call, outcome: Outcome, now: int) -> _Ended:
     replayed = call.replayed
     if replayed is not None:
         ended.attributes[names.REPLAY_MODE] = replayed.mode
-        if replayed.span_id:
-            ended.links = (Link(replayed.trace_id, replayed.span_id),)
+        recorded = replayed.span
+        if recorded is not None:
+            ended.links = (Link(*recorded),)
     return ended
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tracetape.model.plan import PlanEntry
 
-__all__ = ["AFTER_CUT", "Decision", "Situation", "decide"]
+__all__ = ["AFTER_CUT", "SERVE", "Decision", "Situation", "decide"]
 
 AFTER_CUT = ("serve", "halt", "live")
 
@@ -36,7 +36,8 @@ class Decision:
     stale: bool = False
 
 
-_SERVE = Decision("serve")
+SERVE = Decision("serve")
+"""What is decided for each call that is equal and that the plan does not name."""
 
 
 def decide(entry: PlanEntry | None, call: Situation, after_cut: str, strict: bool) -> Decision:
@@ -59,9 +60,9 @@ def decide(entry: PlanEntry | None, call: Situation, after_cut: str, strict: boo
     if call.match == "unrecorded":
         return _unrecorded(entry, call, after_cut)
     if entry is not None:
-        return Decision("patch") if entry.mode == "patched" else _SERVE
+        return Decision("patch") if entry.mode == "patched" else SERVE
     if call.match != "changed":
-        return _SERVE
+        return SERVE
     if call.inside_live and call.kind in ("tool", "memory"):
         return Decision("halt")
     if not call.after_cut:
@@ -75,7 +76,7 @@ def _unrecorded(entry: PlanEntry | None, call: Situation, after_cut: str) -> Dec
     if not call.after_cut or (entry is None and call.inside_live and call.kind in ("tool", "memory")):
         return Decision("halt")
     if call.kind == "checkpoint" and entry is None and after_cut != "halt":
-        return _SERVE  # a state is stated, and nothing needs to be served for it
+        return SERVE  # a state is stated, and nothing needs to be served for it
     if after_cut == "live":
         return Decision("run")
     return Decision("halt") if after_cut == "halt" else Decision("end")

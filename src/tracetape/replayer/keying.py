@@ -62,6 +62,7 @@ class Keying:
     ) -> None:
         self._ledger, self._ignore, self._reader = ledger, ignore, reader
         self._lock, self._unusable = lock, unusable
+        self._ignores = bool(ignore)
         self._keyed: set[str] = set()
 
     def inputs(self, spec: BoundarySpec, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -73,7 +74,7 @@ class Keying:
 
     def given(self, spec: BoundarySpec, inputs: Mapping[str, Any]) -> Given:
         """The inputs as they came, and what the call is compared by."""
-        if spec.key is None and not self._ignore:
+        if spec.key is None and not self._ignores:
             try:
                 if is_plain(inputs):
                     # Its own canonical form: nothing has to be taken out of it, nor made of it.

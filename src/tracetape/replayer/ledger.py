@@ -8,7 +8,7 @@ from typing import Any
 
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Step
-from tracetape.replayer.matching import Asked, Match, find, may_follow
+from tracetape.replayer.matching import Asked, Before, Match, find, may_follow
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.stubs import Stub, Stubs, StubTable
@@ -45,27 +45,35 @@ class Ledger:
         """The match of a call, with its stub marked as used. A signal handler may call a boundary in the middle
         of this and take the same stub: then look again."""
         while True:
-            stub = self._plainly_equal(asked)
-            if stub is not None:
-                match = Match("equal", stub)
-            else:
-                match = find(self._table, asked, self._unused, self.renaming, self._lent)
-                stub = match.stub
+            match = self.claim_equal(asked.boundary, asked.under, asked.key, asked.before)
+            if match is not None:
+                return match
+            match = find(self._table, asked, self._unused, self.renaming, self._lent)
             mine = object()
-            if stub is None or self._used.setdefault(stub.position, mine) is mine:
+            if match.stub is None or self._used.setdefault(match.stub.position, mine) is mine:
                 self._name_ids(match, asked)
                 return match
 
-    def _plainly_equal(self, asked: Asked) -> Stub | None:
-        """What `find` finds for most calls: the next of the equal ones, unless it may be another task's."""
-        stub = self._table.sole(asked.boundary, asked.under, asked.key)
-        if stub is not None:
-            return None if stub.position in self._used or not may_follow(stub, asked.before) else stub
-        stubs = self._table.equal_under(asked.boundary, asked.under, asked.key)
-        start = self._start(stubs)
-        if start == len(stubs):
-            return None
-        return stubs[start] if may_follow(stubs[start], asked.before) else None
+    def claim_equal(
+        self, boundary: str, under: Crossing | None, key: bytes, before: Before | None
+    ) -> Match | None:
+        """What `claim` does for most calls: the next of the equal ones. None where there is none, or it may be another
+        task's. The parameters are those of `Asked`."""
+        while True:
+            stub = self._table.sole(boundary, under, key)
+            if stub is None:
+                stubs = self._table.equal_under(boundary, under, key)
+                start = self._start(stubs)
+                stub = stubs[start] if start < len(stubs) else None
+            elif stub.position in self._used:
+                stub = None
+            if stub is None or not may_follow(stub, before):
+                return None
+            mine = object()
+            if self._used.setdefault(stub.position, mine) is mine:
+                if self.renaming is not None:
+                    self.renaming.see(_compared_of, stub)
+                return Match("equal", stub)
 
     def _name_ids(self, match: Match, asked: Asked) -> None:
         stub, renaming = match.stub, self.renaming
@@ -76,10 +84,10 @@ class Ledger:
         elif match.kind in ("equal", "moved"):
             renaming.see(_compared_of, stub)
 
-    def served(self, crossing: Crossing) -> None:
+    def served(self, stub: Stub) -> None:
         """What was recorded has gone to the program."""
-        if self.renaming is not None and crossing.output is not None:
-            self.renaming.see(tree_of, crossing.output)
+        if self.renaming is not None:
+            self.renaming.see(_outcome_of, stub)
 
     def enter(self, step: Step, match: Match, *, lends: bool) -> None:
         """Give the step of a claimed call its number, and remember it.
@@ -87,7 +95,7 @@ class Ledger:
         lends:  the stub answers a call with other inputs, and is still there for one with its own. When that
                 comes, the other turns out to be a call that the recording does not have.
         """
-        self._number(step, match.stub.crossing if match.stub else None)
+        self._number(step, match.stub)
         if match.stub is None:
             return
         position = match.stub.position
@@ -97,10 +105,10 @@ class Ledger:
         elif self._lent and (other := self._lent.pop(position, None)) is not None:
             self._number(other, None)
 
-    def _number(self, step: Step, crossing: Crossing | None) -> None:
-        if crossing is None:
+    def _number(self, step: Step, stub: Stub | None) -> None:
+        if stub is None:
             self._new[step.boundary] += 1
-        step.number = str(crossing.occurrence) if crossing else f"new@{self._new[step.boundary]}"
+        step.number = str(stub.occurrence) if stub else f"new@{self._new[step.boundary]}"
         self._steps[step.boundary, step.number] = step
 
     def step(self, boundary: str, number: str) -> Step | None:
@@ -135,3 +143,7 @@ class Ledger:
 
 def _compared_of(stub: Stub) -> Any:
     return stub.tree
+
+
+def _outcome_of(stub: Stub) -> Any:
+    return tree_of(stub.crossing.output)

@@ -18,7 +18,11 @@ from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.signatures import signature, unlike
 from tracetape.replayer.stubs import Stub, Stubs, StubTable
 
-__all__ = ["Asked", "Match", "find", "may_follow", "unexplained"]
+__all__ = ["Asked", "Before", "Match", "find", "may_follow", "unexplained"]
+
+
+Before = Crossing | Moment
+"""What tells of a recorded call when it was made."""
 
 
 @dataclass(slots=True)
@@ -37,7 +41,7 @@ class Asked:
     key: bytes
     under: Crossing | None
     loose: bool
-    before: Crossing | None = None
+    before: Before | None = None
     _tree: Any = field(default=None, init=False, repr=False)
 
     @property
@@ -117,7 +121,7 @@ def find(
     return _NOTHING_LIKE_IT if like is None else Match("unrecorded", None, like.changes, like.stub)
 
 
-def _next(stubs: Iterator[Stub], before: Crossing | None) -> Stub | None:
+def _next(stubs: Iterator[Stub], before: Before | None) -> Stub | None:
     """Of equal ones that which followed the same call in its own task or thread, else the first."""
     first = next(stubs, None)
     if first is None or may_follow(first, before):
@@ -125,7 +129,7 @@ def _next(stubs: Iterator[Stub], before: Crossing | None) -> Stub | None:
     return next((stub for stub in islice(stubs, _READ) if _follows(stub.moment, before)), first)
 
 
-def may_follow(stub: Stub, before: Crossing | None) -> bool:
+def may_follow(stub: Stub, before: Before | None) -> bool:
     """Whether the recorded call followed that one in its own task or thread, as far as is known."""
     if before is None:
         return True
@@ -133,7 +137,7 @@ def may_follow(stub: Stub, before: Crossing | None) -> bool:
     return one.seq_before is None or _follows(one, before)
 
 
-def _follows(one: Moment, before: Crossing | None) -> bool:
+def _follows(one: Moment, before: Before | None) -> bool:
     return before is not None and one.seq_before == before.seq and one.process_id == before.process_id
 
 

@@ -19,11 +19,12 @@ from tracetape.codec.reader import Reader
 from tracetape.errors import SourceError, ValueNotRebuilt
 from tracetape.model.call import Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
 from tracetape.model.crossing import Crossing
+from tracetape.model.crossings import Moment
 from tracetape.model.plan import PlanEntry, ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.model.report import Difference, Divergence, Report, Step
 from tracetape.replayer import messages
-from tracetape.replayer.deciding import Situation, decide
+from tracetape.replayer.deciding import SERVE, Situation, decide
 from tracetape.replayer.halting import EndOfRecording, Halt
 from tracetape.replayer.keying import Given, Keying
 from tracetape.replayer.ledger import Ledger
@@ -33,7 +34,7 @@ from tracetape.replayer.places import place_of_call
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.reporting import Halted
 from tracetape.replayer.serving import patched_outcome, recorded_outcome
-from tracetape.replayer.stubs import StubTable
+from tracetape.replayer.stubs import Stub, StubTable
 
 __all__ = ["Options", "Player"]
 
@@ -118,12 +119,7 @@ class Player:
             step, outcome = self._take(call)
         except Exception as error:  # noqa: BLE001
             self._fail(name, error)
-        recorded = step.recorded
-        call.replayed = Replayed(
-            step.mode,
-            recorded.trace_id if recorded else "",
-            recorded.span_ids[0] if recorded and recorded.span_ids else "",
-        )
+        call.replayed = Replayed(step.mode, step)
         if outcome is not None:
             return outcome
         return (yield from self._run(call, step))
@@ -180,18 +176,25 @@ class Player:
         given = self._keying.given(spec, self._keying.inputs(spec, call.arguments))
         inside = frame.step
         under = inside.recorded if inside is not None else None
-        asked = Asked(spec.name, given.tree, given.key, under, inside is not None, self._before())
+        before = self._before()
         with self._lock:
-            match = self.ledger.claim(asked)
-            crossing = match.stub.crossing if match.stub else None
-            entry = self._options.plan.entry_for(spec.name, crossing.occurrence if crossing else None)
-            after = inside is not None or (match.stub.after_cut if match.stub else bool(self._cut))
-            decision = decide(
-                entry,
-                Situation(match.kind, after, inside is not None, spec.kind),
-                self._options.after_cut,
-                self._options.strict,
-            )
+            match = self.ledger.claim_equal(spec.name, under, given.key, before)
+            if match is None:
+                match = self.ledger.claim(
+                    Asked(spec.name, given.tree, given.key, under, inside is not None, before)
+                )
+            stub = match.stub
+            entry = self._options.plan.entry_for(spec.name, stub.occurrence if stub else None)
+            after = inside is not None or (stub.after_cut if stub else bool(self._cut))
+            if entry is None and match.kind == "equal":
+                decision = SERVE
+            else:
+                decision = decide(
+                    entry,
+                    Situation(match.kind, after, inside is not None, spec.kind),
+                    self._options.after_cut,
+                    self._options.strict,
+                )
             step = self._step(call, given, match, inside)
             step.stale, step.after_cut = decision.stale, after
             self.ledger.enter(step, match, lends=match.kind == "changed" and decision.action in ("serve", "patch"))
@@ -210,13 +213,13 @@ class Player:
         if decision.action == "patch":
             step.mode = "patched"
             self._cut = f"{step.name} was patched"
-        return step, self._outcome(step, entry if decision.action == "patch" else None)
+        return step, self._outcome(step, stub, entry if decision.action == "patch" else None)
 
-    def _before(self) -> Crossing | None:
+    def _before(self) -> Moment | None:
         """What the last call of this task or thread was matched with, if that was in this replay."""
         last = _last.get()
         step = last[1]() if last is not None and last[0] is self._token else None
-        return step.recorded if step is not None else None
+        return step.found.moment if step is not None and step.found is not None else None
 
     def _frame(self, name: str) -> Frame:
         """The frame of the call, once it is sure that the call may go on here."""
@@ -236,7 +239,7 @@ class Player:
             kind=call.spec.kind,
             mode="stub",
             as_came=given.values,
-            recorded=match.stub.crossing if match.stub else None,
+            found=match.stub,
             changes=match.changes if match.stub else (),
             moved=match.kind == "moved",
             parent=inside,
@@ -257,16 +260,9 @@ class Player:
             self.on_unwinding()
         raise ended.with_traceback(None)
 
-    def _outcome(self, step: Step, entry: PlanEntry | None) -> Outcome:
-        crossing = step.recorded
-        if crossing is None:
+    def _outcome(self, step: Step, stub: Stub | None, entry: PlanEntry | None) -> Outcome:
+        if stub is None:
             return Returned(None)
-
-        def exhausted() -> NoReturn:
-            if not step.after_cut:
-                wanted = messages.not_cancelled if crossing.outcome == "cancelled" else messages.exhausted
-                self.halt("unrecorded", step.name, wanted(step.name))
-            self._end(step)
 
         def missing(path: str, type_name: str) -> NoReturn:
             self.halt("unusable", step.name, messages.not_stored(step.name, path, type_name))
@@ -274,17 +270,16 @@ class Player:
         reader = self._reader.told(missing)
         try:
             if entry is not None:
-                outcome = patched_outcome(crossing, reader, entry.patch)
-            elif crossing.outcome == "unfinished":
-                self._end(step)
+                outcome = patched_outcome(stub.crossing, reader, entry.patch)
             else:
-                outcome = recorded_outcome(crossing, reader, exhausted)
+                outcome = self._recorded_outcome(step, stub, reader)
                 with self._lock:
-                    self.ledger.served(crossing)
+                    self.ledger.served(stub)
         except (ValueNotRebuilt, SourceError) as error:
             step.mode = "halted"
             self.halt("unusable", step.name, messages.not_rebuilt(step.name, str(error)))
-        step.notes = (*_not_compared(step), *(gap.text for gap in reader.gaps))
+        if stub.key is None or reader.gaps:
+            step.notes = (*_not_compared(stub.crossing), *(gap.text for gap in reader.gaps))
         step.error = outcome.error if isinstance(outcome, (Raised, Streamed)) else None
         if isinstance(outcome, Returned):
             step.result = outcome.value
@@ -293,11 +288,26 @@ class Player:
         step.has_result = isinstance(outcome, (Returned, Streamed))
         return outcome
 
+    def _recorded_outcome(self, step: Step, stub: Stub, reader: Reader) -> Outcome:
+        returned = stub.returned
+        if returned is not None:  # as most do: for these no crossing is made
+            return Returned(reader.value(returned[0]), returned[1])
+        crossing = stub.crossing
+        if crossing.outcome == "unfinished":
+            self._end(step)
 
-def _not_compared(step: Step) -> tuple[str, ...]:
+        def exhausted() -> NoReturn:
+            if not step.after_cut:
+                wanted = messages.not_cancelled if crossing.outcome == "cancelled" else messages.exhausted
+                self.halt("unrecorded", step.name, wanted(step.name))
+            self._end(step)
+
+        return recorded_outcome(crossing, reader, exhausted)
+
+
+def _not_compared(crossing: Crossing) -> tuple[str, ...]:
     """A crossing without inputs fits any call: that is said, with the reason."""
-    crossing = step.recorded
-    if crossing is None or crossing.input is not None:
+    if crossing.input is not None:
         return ()
     why = "; ".join(gap.text for gap in crossing.gaps if "input" in gap.text) or "none are in the recording"
     return (f"its inputs were not compared: {why}",)

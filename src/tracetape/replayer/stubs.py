@@ -28,11 +28,12 @@ class Stub:
     position:   in start order, from 0.
     """
 
-    __slots__ = ("_crossing", "_table", "position")
+    __slots__ = ("_crossing", "_moment", "_table", "position")
 
     def __init__(self, table: StubTable, position: int) -> None:
         self._table, self.position = table, position
         self._crossing: Crossing | None = None
+        self._moment: Moment | None = None
 
     @property
     def crossing(self) -> Crossing:
@@ -44,7 +45,19 @@ class Stub:
     @property
     def moment(self) -> Moment:
         """When the crossing was made, told without it."""
-        return self._table.crossings.moment(self.position)
+        if self._moment is None:
+            self._moment = self._table.crossings.moment(self.position)
+        return self._moment
+
+    @property
+    def occurrence(self) -> int:
+        return self._table.crossings.occurrence(self.position)
+
+    @property
+    def returned(self) -> tuple[bytes, str] | None:
+        """The stored text of what it returned, with its shape; None where it ended otherwise, or that is not
+        there."""
+        return self._table.crossings.returned(self.position)
 
     @property
     def key(self) -> bytes | None:
@@ -173,7 +186,9 @@ class StubTable:
     def sole(self, boundary: str, parent: Crossing | None, key: bytes) -> Stub | None:
         """The only stub with that key, if it is of that boundary and place; None where there are others."""
         position = self._positions.get(key)
-        if type(position) is not int or self._parents[position] != self._place(parent):
+        if type(position) is not int:
+            return None
+        if self._parents[position] != (-1 if parent is None else self._place(parent)):
             return None
         return Stub(self, position) if self.crossings.boundary(position) == boundary else None
 

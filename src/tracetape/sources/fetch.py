@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from tracetape.semconv import names
 from tracetape.sources.detect import BOM
 from tracetape.sources.unpack import Budget, compressed, unpacked
 
-__all__ = ["Stream", "files_of", "line_at", "marks_beside", "opened", "text_at"]
+__all__ = ["Stream", "files_of", "let_go", "line_at", "marks_beside", "opened", "text_at"]
 
 _CHUNK = 2**20
 _MAGIC = 4
@@ -133,21 +134,45 @@ def line_at(path: Path, place: tuple[int, int]) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def text_at(path: Path, place: tuple[int, int]) -> str | None:
+def text_at(path: str, begin: int, size: int) -> str | None:
     """The text of a JSON string that has been read before; None where there is none any more.
 
-    place: where it begins, quotes included, and how long it is, in bytes.
+    begin, size: where it begins, quotes included, and how long it is, in bytes.
     """
-    begin, size = place
     try:
-        file = os.open(path, os.O_RDONLY)
-        try:
-            found = orjson.loads(os.pread(file, size, begin))
-        finally:
-            os.close(file)
+        file = _at_hand.get(path) or _kept_open(path)
+        found = orjson.loads(os.pread(file.descriptor, size, begin))
     except (OSError, orjson.JSONDecodeError):
         return None
     return found if type(found) is str else None
+
+
+class _Open:
+    """A file of which the last one who has it closes the descriptor: a thread may be about to read."""
+
+    __slots__ = ("__weakref__", "descriptor")
+
+    def __init__(self, path: str) -> None:
+        self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self.descriptor)
+
+
+# The files that were read from last. A replay reads thousands of values of one.
+_at_hand: dict[str, _Open] = {}
+_MOST_AT_HAND = 8
+
+
+def _kept_open(path: str) -> _Open:
+    file = _Open(path)
+    if len(_at_hand) >= _MOST_AT_HAND:
+        _at_hand.clear()
+    _at_hand[path] = file
+    return file
+
+
+def let_go(path: str) -> None:
+    """What is read from the path from now on is what stands there now."""
+    _at_hand.pop(path, None)
 
 
 def _chunks(file: io.BufferedReader, path: Path, budget: Budget) -> Iterator[bytes]:

@@ -12,12 +12,12 @@ from tracetape.codec.scan import may_be_opaque
 from tracetape.errors import SourceError
 from tracetape.model.payload import digest_of
 from tracetape.model.span import SpanRecord
-from tracetape.sources.fetch import line_at
+from tracetape.sources.fetch import let_go, line_at, text_at
 from tracetape.sources.formats import Format
 from tracetape.sources.payload_checks import content_gaps
 from tracetape.sources.records import Record
 
-__all__ = ["HeldText", "Lines", "held"]
+__all__ = ["HeldString", "HeldText", "Lines", "held"]
 
 # Below this a value is not worth another look at the file.
 _LONG = 1_024
@@ -68,6 +68,37 @@ class HeldText:
 
     def __str__(self) -> str:
         return self.read()
+
+
+class HeldString(HeldText):
+    """One that is a JSON string by itself, in a file of lines.
+
+    path, place:     of the file; where the string begins, quotes included, and how long it is, in bytes.
+    source, number:  of the file and the line, for messages.
+    """
+
+    __slots__ = ("_number", "_path", "_place", "_source")
+
+    def __init__(
+        self, digest: str, size: int, path: str, place: tuple[int, int], source: str, number: int
+    ) -> None:
+        self.digest, self.size, self.marked = digest, size, False
+        self._path, self._place, self._source, self._number = path, place, source, number
+
+    def _again(self) -> str | None:
+        return text_at(self._path, *self._place)
+
+    def read(self) -> str:
+        try:
+            return super().read()
+        except SourceError:
+            # The file may have been put in the place of the one that is open; or be that one no more.
+            let_go(self._path)
+            return super().read()
+
+    @property
+    def _where(self) -> str:  # type: ignore[override]
+        return f"{self._source}:{self._number}"
 
 
 class Lines:

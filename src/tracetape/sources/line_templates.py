@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from hashlib import sha256
-from pathlib import Path
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import orjson
 
 from tracetape.errors import FormatError
 from tracetape.model.crossing import EXACT, Crossing
-from tracetape.model.payload import Payload, StoredText
+from tracetape.model.payload import Payload
 from tracetape.model.span import SpanRecord
 from tracetape.semconv import names
 from tracetape.semconv.read import read_crossing
@@ -22,15 +20,7 @@ from tracetape.sources.ordering import sequence_of
 from tracetape.sources.payload_checks import content_gaps
 from tracetape.sources.records import Record
 
-__all__ = ["BETWEEN", "MIDDLE", "NAME_AT", "Filling", "Stored", "Template", "start_in", "template_of"]
-
-
-class Stored(NamedTuple):
-    """A payload: SHA-256 in hex, bytes, the text or where it is."""
-
-    digest: str
-    size: int
-    text: str | StoredText
+__all__ = ["BETWEEN", "MIDDLE", "NAME_AT", "Filling", "Template", "start_in", "template_of"]
 
 
 class Filling(NamedTuple):
@@ -42,8 +32,8 @@ class Filling(NamedTuple):
     start_ns: int
     end_ns: int
     counts: Sequence[int]
-    given: Stored
-    result: Stored
+    given: Payload
+    result: Payload
     number: int
 
 
@@ -60,6 +50,7 @@ class Template:
     sequence:  the attribute among them that its process counts by, and that process; None where there is none.
     counted_at:  the group that is the number of `sequence`; that of the start where there is none.
     path, source:  of the file, to be opened again; for messages.
+    boundary:  of the crossing. seq_at, before_at: where its seq and the one before are among the counts, or -1.
     """
 
     head: re.Pattern[bytes]
@@ -69,21 +60,29 @@ class Template:
     counts: tuple[str, ...]
     sequence: tuple[str, str | None] | None
     counted_at: int
-    path: Path
+    path: str
     source: str
+    boundary: str = field(init=False)
+    seq_at: int = field(init=False)
+    before_at: int = field(init=False)
 
-    @property
-    def boundary(self) -> str:
-        return str(self.crossing["boundary"])
+    def __post_init__(self) -> None:
+        # Asked for at each call of a replay.
+        object.__setattr__(self, "boundary", str(self.crossing["boundary"]))
+        object.__setattr__(self, "seq_at", self._place_of(names.SEQ))
+        object.__setattr__(self, "before_at", self._place_of(names.SEQ_BEFORE))
+
+    def _place_of(self, key: str) -> int:
+        return self.counts.index(key) if key in self.counts else -1
 
     def span_of(self, filling: Filling) -> SpanRecord:
         sample = self.sample
         attributes = dict(sample.attributes)
         attributes.update(zip(self.counts, filling.counts, strict=True))
-        for keys, stored in zip(_PAYLOADS, (filling.given, filling.result), strict=True):
+        for keys, payload in zip(_PAYLOADS, (filling.given, filling.result), strict=True):
             digest, size, value = keys
-            attributes[digest], attributes[size] = f"sha256:{stored.digest}", stored.size
-            attributes[value] = stored.text
+            attributes[digest], attributes[size] = payload.digest, payload.size
+            attributes[value] = payload.stored
         return SpanRecord(
             trace_id=filling.trace_id,
             span_id=filling.span_id,
@@ -104,12 +103,11 @@ class Template:
     def crossing_of(self, filling: Filling, **place: Any) -> Crossing:
         """The crossing that `span_of` is, without a span. place: its occurrence, values and kin."""
         counted = dict(zip(self.counts, filling.counts, strict=True))
-        given, result = filling.given, filling.result
         return Crossing(
             **self.crossing,
             usage={key.removeprefix(_USAGE): n for key, n in counted.items() if key.startswith(_USAGE)},
-            input=Payload(given.text, f"sha256:{given.digest}", given.size),
-            output=Payload(result.text, f"sha256:{result.digest}", result.size),
+            input=filling.given,
+            output=filling.result,
             item_count=counted.get(names.STREAM_ITEM_COUNT),
             seq=counted.get(names.SEQ),
             seq_before=counted.get(names.SEQ_BEFORE),
@@ -177,7 +175,7 @@ def start_in(raw: bytes) -> bytes | None:
     return None if found is None else found.group()
 
 
-def template_of(raw: bytes, start: bytes, span: SpanRecord, path: Path, source: str) -> Template | None:
+def template_of(raw: bytes, start: bytes, span: SpanRecord, path: str, source: str) -> Template | None:
     """Made of a line and its span; None where it is not quite as our exporter writes it, or lacks something.
 
     Proven on a line with other values in each place: read the general way it must give what the template gives.
@@ -227,11 +225,11 @@ def _is_proven(
     for (begin, to, _), value in zip(holes, values, strict=True):
         line += raw[at:begin] + value
         at = to
-    payloads = [Stored(sha256(text.encode()).hexdigest(), len(text), text) for text in texts]
+    payloads = [Payload.of(text) for text in texts]
     written = []
     for (digest, size, payload), stored in zip(_PAYLOADS, payloads, strict=True):
         written += [
-            {"key": digest, "value": {"stringValue": f"sha256:{stored.digest}"}},
+            {"key": digest, "value": {"stringValue": stored.digest}},
             {"key": size, "value": {"intValue": str(stored.size)}},
             {"key": payload, "value": {"stringValue": stored.text}},
         ]

@@ -183,7 +183,9 @@ class OwnLines:
         if not _is_power(sightings):
             return
         templates = self._known.setdefault(start, {}).setdefault(name, [])
-        template = template_of(raw, start, span, self._path, self._name) if len(templates) < _OF_ONE_NAME else None
+        template = (
+            template_of(raw, start, span, str(self._path), self._name) if len(templates) < _OF_ONE_NAME else None
+        )
         if template is not None:
             templates.append(template)
             self._made += 1

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from weakref import KeyedRef
 
 from tracetape.model.crossing import EXACT, Crossing, Kin, ValueReader
-from tracetape.model.crossings import Crossings, Moment
-from tracetape.semconv import names
+from tracetape.model.crossings import Crossings, Moment, returned_by
 from tracetape.sources.rows import Rows
 
 __all__ = ["Claimed", "RowCrossings"]
@@ -158,19 +157,32 @@ class RowCrossings(Crossings):
         claimed, row_of = self._claimed, self._row_of
         return (self._at(at) for at in self._of_whole() if claimed[row_of[at]].crossing.grade != EXACT)
 
-    def moment(self, position: int) -> Moment:
+    def occurrence(self, position: int) -> int:
+        return self._occurrences[position]
+
+    def returned(self, position: int) -> tuple[bytes, str] | None:
         row = self._row_of[position]
         template = self._rows.templates[row]
         if template is None:
+            return returned_by(self._claimed[row].crossing)
+        if template.crossing["outcome"] != "returned":
+            return None
+        return self._rows.utf8_of_result(row, template), template.crossing["shape"]
+
+    def moment(self, position: int) -> Moment:
+        row = self._row_of[position]
+        rows = self._rows
+        template = rows.templates[row]
+        if template is None:
             one = self._claimed[row].crossing
             return Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before)
-        counted, told = self._rows.counts(row), template.counts
+        counted, seq_at, before_at = rows.counts(row), template.seq_at, template.before_at
         return Moment(
-            self._rows.starts[row],
-            self._rows.ends[row],
-            counted[told.index(names.SEQ)] if names.SEQ in told else None,
+            rows.starts[row],
+            rows.ends[row],
+            counted[seq_at] if seq_at >= 0 else None,
             template.crossing["process_id"],
-            counted[told.index(names.SEQ_BEFORE)] if names.SEQ_BEFORE in told else None,
+            counted[before_at] if before_at >= 0 else None,
         )
 
     def known_keys(self) -> tuple[list[bytes | None], Iterable[int]]:

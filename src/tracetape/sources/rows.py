@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
-from functools import partial
+from hashlib import sha256
 from itertools import accumulate
 from typing import Any, overload
 
 from tracetape.model.crossing import Crossing
+from tracetape.model.payload import Payload
 from tracetape.model.span import SpanRecord
 from tracetape.sources.batches import DIGESTS, PLACES, Batch
 from tracetape.sources.fetch import text_at
-from tracetape.sources.holding import HeldText
-from tracetape.sources.line_templates import Filling, Stored, Template
+from tracetape.sources.holding import HeldString
+from tracetape.sources.line_templates import Filling, Template
 from tracetape.sources.ordering import SequenceKey, sequence_of
 
 __all__ = ["Rows", "SpanRows"]
@@ -133,18 +134,33 @@ class Rows:
         """Of a row that is no whole span. place: its occurrence, values and kin."""
         return template.crossing_of(self._filling(row, template), **place)
 
+    def result(self, row: int, template: Template) -> Payload:
+        """The output of a row that is no whole span."""
+        begin, number = self._lines[2 * row : 2 * row + 2]
+        at, long, size = self._places[PLACES * row + 4 : PLACES * row + 7]
+        digest = f"sha256:{self._digests[DIGESTS * row + 32 : DIGESTS * (row + 1)].hex()}"
+        return Payload(self._held(digest, size, template, number, (begin + at, long)), digest, size)
+
+    def utf8_of_result(self, row: int, template: Template) -> bytes:
+        """The text of that output, from its place in the file. Raises SourceError SOURCE_CHANGED."""
+        at, long = self._places[PLACES * row + 4 : PLACES * row + 6]
+        text = text_at(template.path, self._lines[2 * row] + at, long)
+        if text is not None:
+            utf8 = text.encode("utf-8", "replace")
+            if sha256(utf8).digest() == self._digests[DIGESTS * row + 32 : DIGESTS * (row + 1)]:
+                return utf8
+        return self.result(row, template).text.encode()  # which looks once more, and says what is wrong
+
+    @staticmethod
+    def _held(digest: str, size: int, template: Template, number: int, place: tuple[int, int]) -> HeldString:
+        return HeldString(digest, size, template.path, place, template.source, number)
+
     def _filling(self, row: int, template: Template) -> Filling:
         begin, number = self._lines[2 * row : 2 * row + 2]
-        given_at, given_long, given_size, marked, result_at, result_long, result_size = self._places[
-            PLACES * row : PLACES * (row + 1)
-        ]
-        digests = self._digests[DIGESTS * row : DIGESTS * (row + 1)].hex()
-
-        def stored(digest: str, size: int, marked: bool, place: tuple[int, int]) -> Stored:
-            where, again = f"{template.source}:{number}", partial(text_at, template.path, place)
-            held = HeldText(f"sha256:{digest}", size, marked=marked, where=where, again=again)
-            return Stored(digest, size, held)
-
+        given_at, given_long, given_size, marked = self._places[PLACES * row : PLACES * row + 4]
+        digest = f"sha256:{self._digests[DIGESTS * row : DIGESTS * row + 32].hex()}"
+        given = self._held(digest, given_size, template, number, (begin + given_at, given_long))
+        given.marked = marked != 0
         return Filling(
             self.traces[self.trace_of[row]],
             f"{self.span_ids[row]:016x}",
@@ -152,8 +168,8 @@ class Rows:
             self.starts[row],
             self.ends[row],
             self.counts(row),
-            stored(digests[:DIGESTS], given_size, marked != 0, (begin + given_at, given_long)),
-            stored(digests[DIGESTS:], result_size, False, (begin + result_at, result_long)),
+            Payload(given, digest, given_size),
+            self.result(row, template),
             number,
         )
 

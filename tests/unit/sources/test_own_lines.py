@@ -15,7 +15,7 @@ from tests.unit.sources.two_ways import taken, told_generally, told_quickly
 import tracetape
 from tracetape.errors import SourceError
 from tracetape.semconv import names
-from tracetape.sources import line_templates, own_lines
+from tracetape.sources import fetch, line_templates, own_lines
 from tracetape.sources.batches import Batch
 from tracetape.sources.own_lines import OwnLines
 from tracetape.sources.reading import read_files
@@ -141,8 +141,24 @@ def test_a_short_text_is_read_from_its_place_and_a_changed_file_is_told(
         _ = recording["look", 30].inputs
     assert caught.value.code == "SOURCE_CHANGED"
     recorded.unlink()
+    fetch.let_go(str(recorded))
     with pytest.raises(SourceError, match="the file was changed or removed"):
         _ = recording["look", 31].result
+
+
+def test_a_file_that_was_put_in_the_place_of_another_is_told_from_it(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The former is still open, and is what was loaded; the latter is loaded by the same path."""
+    monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
+    before = tracetape.load(recorded)
+    assert before["look", 30].result == 'what is in "drawer 29"?'
+    other = recorded.with_name("other")
+    lines = recorded.read_bytes().splitlines(keepends=True)
+    other.write_bytes(b"".join([lines[40], *lines[:40], *lines[41:]]))
+    other.replace(recorded)
+    after = tracetape.load(recorded)
+    assert [after["look", n + 1].result for n in range(40)] == [f'what is in "drawer {n}"?' for n in range(40)]
 
 
 def test_a_span_that_was_read_in_both_ways_is_one_span(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
