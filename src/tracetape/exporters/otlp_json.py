@@ -8,7 +8,7 @@ A span is written in parts, for the recorder knows some of them long before the 
 
     told = constant({"service": "shop"})                        # once for all spans that say so
     head = begun(trace_id, span_id, parent_id, "ask", start_ns)
-    line = line_of(body(head, end_ns, [told, *entries({"attempt": 7})]), prefix_of(resource, scope))
+    line = line_of(body(head, end_ns, [told, *entries({"attempt": 7})]), origin_of(resource, scope))
 """
 
 from __future__ import annotations
@@ -22,21 +22,33 @@ import orjson
 
 from tracetape.model.span import NOTHING, Event, Link, Scope, SpanRecord, Status
 
-__all__ = ["Body", "Entry", "begun", "body", "constant", "encode_line", "entries", "line_of", "prefix_of"]
+__all__ = [
+    "Body",
+    "Entry",
+    "Origin",
+    "begun",
+    "body",
+    "constant",
+    "encode_line",
+    "entries",
+    "line_of",
+    "origin_of",
+]
 
 Body = dict[str, Any]
 """A span of the OTLP JSON form."""
+Origin = tuple[Any, Any]
+"""Resource and scope, as JSON already."""
 Entry = Any
 """One element of an array of attributes; or several that are JSON already, as `constant` gives them."""
 
 _KINDS = {"UNSPECIFIED": 0, "INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUMER": 5}
 _CODES = {"UNSET": 0, "OK": 1, "ERROR": 2}
 _INT64 = 2**63
-_END = b"]}]}]}\n"
 _UNSET = Status()
-_PREFIXES_KEPT = 64
+_ORIGINS_KEPT = 64
 
-_prefixes: dict[tuple[int, Scope], tuple[Mapping[str, Any], bytes]] = {}
+_origins: dict[tuple[int, Scope], tuple[Mapping[str, Any], Origin]] = {}
 
 
 def encode_line(span: SpanRecord, resource: Mapping[str, Any] = NOTHING) -> bytes:
@@ -48,7 +60,7 @@ def encode_line(span: SpanRecord, resource: Mapping[str, Any] = NOTHING) -> byte
     whole = body(head, span.end_ns, entries(span.attributes), span.status, span.events, span.links)
     if span.dropped_attributes:
         whole["droppedAttributesCount"] = span.dropped_attributes
-    return line_of(whole, prefix_of(span.resource or resource, span.scope))
+    return line_of(whole, origin_of(span.resource or resource, span.scope))
 
 
 def begun(
@@ -93,31 +105,30 @@ def body(
     return whole
 
 
-def line_of(whole: Body, prefix: bytes) -> bytes:
+def line_of(whole: Body, origin: Origin) -> bytes:
     """A span as a line, line feed included. Strings that UTF-8 cannot hold are written with `?`."""
+    resource, scope = origin
+    line = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": scope, "spans": [whole]}]}]}
     try:
-        written = orjson.dumps(whole)
+        # At once, for it may be large: put together of parts it would be there twice.
+        return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
-        written = orjson.dumps(_clean(whole))
-    return b"".join((prefix, written, _END))
+        return orjson.dumps(_clean(line), option=orjson.OPT_APPEND_NEWLINE)
 
 
-def prefix_of(resource: Mapping[str, Any], scope: Scope) -> bytes:
-    """What comes before the span in its line: kept, for a run has one resource, the same mapping each time."""
+def origin_of(resource: Mapping[str, Any], scope: Scope) -> Origin:
+    """The resource and the scope, encoded: kept, for a run has one resource, the same mapping each time."""
     key = (id(resource), scope)
-    found = _prefixes.get(key)
+    found = _origins.get(key)
     if found is not None and found[0] is resource:
         return found[1]
     about = {"attributes": entries(resource)}
     by = {"name": scope.name} | ({"version": scope.version} if scope.version else {})
-    prefix = b'{"resourceSpans":[{"resource":%b,"scopeSpans":[{"scope":%b,"spans":[' % (
-        orjson.dumps(_clean(about)),
-        orjson.dumps(_clean(by)),
-    )
-    if len(_prefixes) >= _PREFIXES_KEPT:
-        _prefixes.clear()
-    _prefixes[key] = (resource, prefix)
-    return prefix
+    origin = (orjson.Fragment(orjson.dumps(_clean(about))), orjson.Fragment(orjson.dumps(_clean(by))))
+    if len(_origins) >= _ORIGINS_KEPT:
+        _origins.clear()
+    _origins[key] = (resource, origin)
+    return origin
 
 
 def constant(attributes: Mapping[str, Any]) -> Entry:

@@ -71,7 +71,7 @@ class Run:
         self._marks: MarksFile | None = None
         self._open_calls: set[int] = set()
         self._unseen = ""
-        self._prefix: bytes | None = None  # what each line of ours begins with
+        self._origin: otlp_json.Origin | None = None
 
     @property
     def is_open(self) -> bool:
@@ -200,9 +200,9 @@ class Run:
         if span["traceId"] != self.trace_id:
             # A request's own trace inside this run: in this file it is a part of the run.
             span = {**span, "traceId": self.trace_id}
-        if self._prefix is None:
-            self._prefix = otlp_json.prefix_of(self._resource, _SCOPE)
-        return otlp_json.line_of(span, self._prefix)
+        if self._origin is None:
+            self._origin = otlp_json.origin_of(self._resource, _SCOPE)
+        return otlp_json.line_of(span, self._origin)
 
     def opened(self, seq: int) -> None:
         """A call has begun; `ended` takes it back. What is left at the end was never finished."""

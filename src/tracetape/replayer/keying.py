@@ -25,22 +25,22 @@ __all__ = ["Given", "Keying"]
 class Given:
     """The inputs of one call.
 
-    utf8:  as they are stored: a copy, which nobody changes.
+    text:  as they are stored: a copy, which nobody changes. (Bytes would keep the encoder's buffer of 1 KB.)
     key:   what a stub with equal ones has too.
     """
 
-    __slots__ = ("_tree", "key", "reader", "utf8")
+    __slots__ = ("_tree", "key", "reader", "text")
 
-    def __init__(self, utf8: bytes, key: bytes, tree: Any, reader: ValueReader) -> None:
-        self.utf8, self.key, self._tree, self.reader = utf8, key, tree, reader
+    def __init__(self, text: str, key: bytes, tree: Any, reader: ValueReader) -> None:
+        self.text, self.key, self._tree, self.reader = text, key, tree, reader
 
     def tree(self) -> Any:
         """What the call is compared by."""
-        return self._tree if self._tree is not None else orjson.loads(self.utf8)
+        return self._tree if self._tree is not None else orjson.loads(self.text)
 
     def values(self) -> Mapping[str, Any]:
         """The inputs as they came, made anew."""
-        return self.reader.inputs(Payload.of(self.utf8.decode()))
+        return self.reader.inputs(Payload.of(self.text))
 
 
 class Keying:
@@ -78,12 +78,12 @@ class Keying:
             try:
                 if is_plain(inputs):
                     # Its own canonical form: nothing has to be taken out of it, nor made of it.
-                    return Given(orjson.dumps(inputs), match_key(inputs), None, self._reader)
+                    return Given(orjson.dumps(inputs).decode(), match_key(inputs), None, self._reader)
             except Exception:  # noqa: BLE001, S110 - a lone surrogate; another thread that changes the value
                 pass
         stored = to_tree(dict(inputs))
         tree = self._tree(spec, inputs, stored)
-        return Given(orjson.dumps(stored), match_key(tree), tree, self._reader)
+        return Given(orjson.dumps(stored).decode(), match_key(tree), tree, self._reader)
 
     def _tree(self, spec: BoundarySpec, inputs: Mapping[str, Any], stored: Any) -> Any:
         """A boundary with a `key=` has its stubs keyed by it too, from its first call on: only now is the function

@@ -57,8 +57,8 @@ class Ledger:
     def claim_equal(
         self, boundary: str, under: Crossing | None, key: bytes, before: Before | None
     ) -> Match | None:
-        """What `claim` does for most calls: the next of the equal ones. None where there is none, or it may be another
-        task's. The parameters are those of `Asked`."""
+        """What `claim` does for most calls: the next of the equal ones. None where there is none, or where it may
+        be another task's. The parameters are those of `Asked`."""
         while True:
             stub = self._table.sole(boundary, under, key)
             if stub is None:
