@@ -234,11 +234,12 @@ def on_host(inner: Mode = BARE) -> Recorder:
     global _met
     owner = host.provider()
     if _met is None or _met[0] is not owner:
-        _met = (owner, settings())
-    return Recorder(inner, (), _met[1])
+        told = settings()
+        _met = (owner, told, Recorder(BARE, (), told))
+    return _met[2] if inner is BARE else Recorder(inner, (), _met[1])
 
 
-_met: tuple[Any, Settings] | None = None
+_met: tuple[Any, Settings, Recorder] | None = None
 
 
 @dataclass(frozen=True, slots=True)
