@@ -50,7 +50,8 @@ class Crossing:
     input, output:   payloads; None where nothing was recorded.
     detached:        it was made in a thread without a context, so that its caller is not known.
     seq, process_id: start order within one process; None in foreign traces.
-    seq_before:      the seq of the call before it in the same task or thread, None where there was none.
+    seq_before:      the seq of the call before it in the same task or thread: 0 where there was none, None where
+                     that is not known.
     started:         nanoseconds since the epoch. duration: nanoseconds, None while unfinished.
     span_ids:        the spans it was read from (16 hex digits each), the main one first.
     grade:           `exact`, `rebuilt` or `unusable`; the gaps say why.

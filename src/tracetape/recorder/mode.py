@@ -152,7 +152,7 @@ class Recorder:
             arguments,
             seq=seq,
             process_id=_process_id,
-            seq_before=last[1] if last is not None and last[0] == trace_id else None,
+            seq_before=last[1] if last is not None and last[0] == trace_id else 0,
             detached=not (is_placed or runs[-1].joined),
             version=None if spec.version is None else text_of("version=", spec.version, arguments),
             model=model,

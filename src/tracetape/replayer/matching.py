@@ -216,14 +216,23 @@ def _in_any_order(candidates: Sequence[Stub], stubs: Stubs, unused: Unused) -> S
     """Those of the candidates of which any may be the next one.
 
     Calls that were made one after the other come one after the other: the first is. Those that were made at the
-    same time come as they like; so do all of them, once a later one has come before the first.
+    same time, or in tasks of their own, come as they like; so do all of them, once a later one has come before the
+    first.
     """
     first = candidates[0]
     free = {stub.position for stub in unused(stubs)}
     if any(stub.position > first.position and stub.position not in free for stub in stubs):
         return candidates
     peers = _at_the_same_time(first, stubs)
-    return [stub for stub in candidates if stub.position in peers]
+    return [
+        stub for stub in candidates if stub.position in peers or _in_tasks_of_their_own(first.moment, stub.moment)
+    ]
+
+
+def _in_tasks_of_their_own(one: Moment, other: Moment) -> bool:
+    """Whether both had the same call before them in their task or thread, or none: a call has one after it there."""
+    is_known = one.seq_before is not None and one.process_id is not None
+    return is_known and (one.process_id, one.seq_before) == (other.process_id, other.seq_before)
 
 
 def _at_the_same_time(first: Stub, stubs: Sequence[Stub]) -> set[int]:

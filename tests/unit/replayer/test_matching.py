@@ -87,6 +87,20 @@ def test_of_calls_made_one_after_the_other_the_next_one_has_changed() -> None:
     assert ask(run, "a", {"x": "three!"}).as_near == ()
 
 
+@pytest.mark.parametrize("before", [7, 0])
+def test_of_calls_in_tasks_of_their_own_the_one_most_alike_has_changed(before: int) -> None:
+    """None overlaps another; all had the same call before them, or none, so that each is in a task of its own."""
+    values = ["one", "two", "three"]
+    calls = [crossing("a", {"x": one}, span=(n, n + 1), seq=n, seq_before=before) for n, one in enumerate(values)]
+    assert answer(ask(recording(*calls), "a", {"x": "three!"})) == ("changed", 3)
+
+
+def test_calls_of_which_it_is_not_known_what_was_before_come_one_after_the_other() -> None:
+    """Else all calls of a foreign or an older recording would be in tasks of their own."""
+    calls = [crossing("a", {"x": one}, span=(n, n + 1), seq=n) for n, one in enumerate(["one", "two", "three"])]
+    assert answer(ask(recording(*calls), "a", {"x": "three!"})) == ("changed", 1)
+
+
 def test_once_a_later_one_has_come_first_they_come_in_any_order() -> None:
     """Threads that each make one quick call after another: none overlaps another."""
     run = recording(*(at(n, {"x": f"page {n}"}, (n, n + 1)) for n in range(9)))
