@@ -20,6 +20,7 @@ __all__ = [
     "Row",
     "Sample",
     "Side",
+    "alone",
     "awaited",
     "called",
     "in_turn",
@@ -181,6 +182,12 @@ def in_turn(ours: Callable[[], Sample], least: Callable[[], Sample], repeat: int
         if was:
             gc.enable()
     return Side.of(found[0]), Side.of(found[1])
+
+
+def alone(ours: Callable[[int], None], repeat: int) -> Side:
+    """What has no floor, in µs an operation."""
+    take = sampler(ours)
+    return in_turn(take, lambda: Sample(0.0), repeat)[0]
 
 
 def measured(ours: Callable[[int], None], least: Callable[[int], None], repeat: int) -> tuple[Side, Side]:

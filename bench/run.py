@@ -39,6 +39,8 @@ GROUPS = {
     "recorded-host": "rows_calls:recorded_host",
     "host": "rows_calls:host",
     "host-processor": "rows_calls:host_processor",
+    "parts": "rows_parts:parts",
+    "dearer": "rows_parts:dearer",
     "writer": "rows_files:writer",
     "streams": "rows_streams:streams",
     "replay": "rows_replay:differing",
@@ -53,7 +55,7 @@ GROUPS = {
 }
 AGAIN = 2  # times that a group is measured again before a worsened ratio of it is believed
 # Not in the quick form, unless they are named.
-SLOW = ("payload", "tail", "threads", "memory")
+SLOW = ("parts", "dearer", "payload", "tail", "threads", "memory")
 
 
 def rows_here(group: str, plan: Plan) -> Iterator[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from tracetape import _processes, _sessions
 from tracetape._binding import Names
@@ -24,6 +24,9 @@ from tracetape.model.names import nearest
 from tracetape.recorder import host, joining
 from tracetape.recorder.mode import Recorder, on_host
 from tracetape.semconv.names import KINDS
+
+if TYPE_CHECKING:
+    from tracetape.recorder.run import Run
 
 __all__ = ["boundary", "checkpoint", "effect"]
 
@@ -149,6 +152,12 @@ def _own_spec(kind: str, name: str) -> BoundarySpec:
     if not isinstance(name, str) or not name:
         raise UsageError(f'{kind} takes a name first, as in {kind}("name", …), not {name!r}')
     _sessions.mark(name)
+    return _spec_of(kind, name)
+
+
+@functools.lru_cache(maxsize=1024)
+def _spec_of(kind: str, name: str) -> BoundarySpec:
+    """The same for each call: a loop takes one effect thousands of times."""
     return BoundarySpec(name=name, kind=kind)
 
 
@@ -190,7 +199,7 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
 
 def _mode() -> Mode | None:
     """What runs a call made here; None where nobody listens."""
-    runs: Any = _sessions.recordings_alone()
+    runs = cast("tuple[Run, ...]", _sessions.recordings_alone())  # as `record` opens them
     if runs:
         return Recorder(BARE, runs, runs[-1].settings)
     if _sessions.idle():
@@ -198,7 +207,7 @@ def _mode() -> Mode | None:
     if not _sessions.has_looked():
         _join()
         return _mode()
-    runs = _sessions.recordings()
+    runs = cast("tuple[Run, ...]", _sessions.recordings())
     replay = _sessions.replay()
     if replay is None:
         if runs:

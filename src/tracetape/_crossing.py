@@ -110,8 +110,9 @@ def _handed_out(begun: Running, value: Any, prefix: str) -> Any:
         handed = Handed(begun, Streamed(end="abandoned", shape=shape), value)
         return handed.hand(_drive_async_generator(lambda: handed, value, shape))
     call = begun.call
-    # Where `output=` says what is recorded, the object is the program's alone.
-    if is_iterator(kind) and call.spec.output is None and not call.storable(kind):
+    # Where `output=` says what is recorded, the object is the program's alone. Whether it is storable is known of
+    # most classes, and sooner told than whether it is an iterator.
+    if call.spec.output is None and not call.storable(kind) and is_iterator(kind):
         return watched(begun, value, prefix)
     return _COMPLETE
 

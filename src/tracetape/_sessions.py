@@ -80,8 +80,16 @@ def idle() -> bool:
 
 
 def _note_quiet() -> None:
+    """Looked at again once it is noted: another thread may have opened something in between, or a signal handler.
+    Whoever opens has added it before he comes here."""
     global quiet
-    quiet = _has_looked and not (
+    quiet = _is_quiet()
+    if quiet and not _is_quiet():
+        quiet = False
+
+
+def _is_quiet() -> bool:
+    return _has_looked and not (
         _open_recordings or _open_replays or _joined or _has_replayed or _sealed is not None
     )
 

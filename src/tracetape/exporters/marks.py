@@ -82,6 +82,7 @@ class MarksFile:
     def close(self) -> None:
         """Remove the file: the run has ended, or this process has left it. What comes later is not noted."""
         self._closed = True
+        _here.discard(self)
         self._file = None
         self._tidy()
         self._open.clear()
@@ -195,7 +196,7 @@ def _after_fork() -> None:
         one.begin()
 
 
-_here: weakref.WeakSet[MarksFile] = weakref.WeakSet()
+_here: set[MarksFile] = set()  # not closed yet
 os.register_at_fork(after_in_child=_after_fork)
 
 

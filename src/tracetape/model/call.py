@@ -45,7 +45,10 @@ def _nothing_can(cls: type) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundarySpec:
-    """What `@boundary` said. The functions get the arguments by name, without self or cls."""
+    """What `@boundary` said. The functions get the arguments by name, without self or cls.
+
+    kept:  what modes have made of it for all its calls, each by a key of its own.
+    """
 
     name: str
     kind: str = "custom"
@@ -56,6 +59,7 @@ class BoundarySpec:
     key: Callable[..., Any] | None = None
     usage: Callable[[Any], Mapping[str, int]] | None = None
     code: str = ""
+    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
 
 class ContextScope(Protocol):

@@ -12,6 +12,7 @@ from typing import Any
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
+from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.trace import (
     NonRecordingSpan,
     ProxyTracerProvider,
@@ -69,12 +70,6 @@ _revision: tuple[Any, str | None] | None = None
 
 # The one key of a context that has nothing but a span.
 (_SPAN,) = trace.set_span_in_context(trace.INVALID_SPAN, Context())
-# Each step of a function asks four times. Where the API keeps the current context in a ContextVar, as it does
-# unless the host has chosen another runtime, that one is asked itself.
-_current: Any = getattr(getattr(otel_context, "_RUNTIME_CONTEXT", None), "_current_context", None)
-_in_var = isinstance(_current, ContextVar)
-_get_current: Callable[[], Context] = _current.get if _in_var else otel_context.get_current
-_attach: Callable[[Context], Any] = _current.set if _in_var else otel_context.attach
 
 
 class HostSpan:
@@ -88,27 +83,49 @@ class HostSpan:
 
     __slots__ = ("context", "parent_id", "span", "span_id", "trace_id", "trace_number", "unseen_parent")
 
+    current: Callable[[], Context] = staticmethod(otel_context.get_current)
+    _set: Callable[[Context], Any] = staticmethod(otel_context.attach)
+
     def __init__(self, span: Span, context: Context, trace_number: int, trace_id: str, span_id: str) -> None:
         self.span, self.context = span, context
         self.trace_number, self.trace_id, self.span_id = trace_number, trace_id, span_id
         self.parent_id: str | None = None
         self.unseen_parent = False
 
-    current = staticmethod(_get_current)
-
     def attach(self) -> None:
-        _attach(self.context)
+        self._set(self.context)
 
     def detach(self, before: Context) -> None:
         """By value, not by a token: OpenTelemetry logs an error for one of another context, and an exception
         out of a signal handler may come between the two."""
-        now = _get_current()
+        now = self.current()
         if now is self.context:
-            _attach(before)
+            self._set(before)
         elif trace.get_current_span(now) is self.span:
             # The function has left something for its caller (baggage): that stays, our span does not.
             below = otel_context.set_value(_NEAREST, otel_context.get_value(_NEAREST, before), now)
-            _attach(trace.set_span_in_context(trace.get_current_span(before), below))
+            self._set(trace.set_span_in_context(trace.get_current_span(before), below))
+
+
+# Each step of a function asks four times. The runtime that the API comes with keeps the current context in a
+# ContextVar, and does nothing besides: where that is the one in use, the variable itself is asked.
+_STOCK: Any = getattr(otel_context, "_RUNTIME_CONTEXT", None)
+_var: Any = getattr(_STOCK, "_current_context", None)
+_has_stock = type(_STOCK) is ContextVarsRuntimeContext and isinstance(_var, ContextVar)
+
+
+class _QuickSpan(HostSpan):
+    __slots__ = ()
+
+    if _has_stock:
+        current = staticmethod(_var.get)
+        _set = staticmethod(_var.set)
+
+
+def _kind_of_span() -> type[HostSpan]:
+    """Asked for each span: a program may put another runtime in the place of the one that was there."""
+    is_stock = _has_stock and getattr(otel_context, "_RUNTIME_CONTEXT", None) is _STOCK
+    return _QuickSpan if is_stock else HostSpan
 
 
 def present() -> bool:
@@ -131,7 +148,7 @@ def _as_the_api_says() -> TracerProvider | None:
 
 
 def _kept_by_the_api() -> TracerProvider | None:
-    return trace._TRACER_PROVIDER
+    return getattr(trace, "_TRACER_PROVIDER", None)
 
 
 provider: Callable[[], TracerProvider | None] = _first_look
@@ -139,17 +156,18 @@ provider: Callable[[], TracerProvider | None] = _first_look
 
 
 def current_span_in(context: Context) -> Span:
-    """The span that is current in a context; the API's invalid one where none is."""
-    found = context.get(_SPAN)
-    return found if found is not None else trace.INVALID_SPAN  # type: ignore[return-value]
+    """The span that is current in a context; the API's invalid one where none is. What is there has been put there
+    as one: the API's own function asks an abstract class about it, which takes longer than all else here."""
+    found: Any = context.get(_SPAN)
+    return trace.INVALID_SPAN if found is None else found
 
 
 def place(root: HostSpan | None) -> tuple[Context, bool]:
     """The context in which a span that is started now hangs, and whether it was found: the current one, or that of
     the root of a run where the current span is not of its trace (a bare thread has no current span, and its call
     would start a trace of its own)."""
-    here = _get_current()
-    if root is None or current_span_in(here).get_span_context()[0] == root.trace_number:
+    here = otel_context.get_current()
+    if root is None or current_span_in(here).get_span_context().trace_id == root.trace_number:
         return here, True
     return root.context, False
 
@@ -161,27 +179,24 @@ def start_span(name: str, attributes: dict[str, Any], start_ns: int, parent: Con
     """
     over = current_span_in(parent)
     above = over.get_span_context()
-    trace_number, above_number, _, flags, _, is_inside = above
+    above_id = f"{above.span_id:016x}" if above.is_valid else None
     owner = provider()
     span = trace.INVALID_SPAN if owner is None else _started(owner, name, parent, attributes, start_ns)
     own = span.get_span_context()
-    if own[1] == above_number or not own.is_valid:
+    if own.span_id == above.span_id or not own.is_valid:
         own = SpanContext(
-            trace_number if is_inside else _ids.generate_trace_id(),
+            above.trace_id if above_id else _ids.generate_trace_id(),
             _ids.generate_span_id(),
             False,
-            flags if is_inside else _SAMPLED,
+            above.trace_flags if above_id else _SAMPLED,
         )
         span = NonRecordingSpan(own)
-    trace_number, number = own[0], own[1]
-    span_id = f"{number:016x}"
-    started = HostSpan(
-        span, Context({**parent, _SPAN: span, _NEAREST: span_id}), trace_number, f"{trace_number:032x}", span_id
-    )
-    if is_inside:
-        started.parent_id = f"{above_number:016x}"
+    trace_number, span_id = own.trace_id, f"{own.span_id:016x}"
+    context = Context({**parent, _SPAN: span, _NEAREST: span_id})
+    started = _kind_of_span()(span, context, trace_number, f"{trace_number:032x}", span_id)
+    started.parent_id = above_id
     nearest = parent.get(_NEAREST)
-    if nearest is not None and nearest != started.parent_id and _was_dropped(over):
+    if nearest is not None and nearest != above_id and _was_dropped(over):
         started.parent_id, started.unseen_parent = str(nearest), True
     return started
 
@@ -214,7 +229,7 @@ def remote_span(trace_id: str, span_id: str, flags: int) -> HostSpan:
     """The span of another process in which this one was started."""
     span = NonRecordingSpan(SpanContext(int(trace_id, 16), int(span_id, 16), True, TraceFlags(flags)))
     within = otel_context.set_value(_NEAREST, span_id, trace.set_span_in_context(span, Context()))
-    return HostSpan(span, within, int(trace_id, 16), trace_id, span_id)
+    return _kind_of_span()(span, within, int(trace_id, 16), trace_id, span_id)
 
 
 def _was_dropped(current: Span) -> bool:
@@ -226,7 +241,7 @@ def _was_dropped(current: Span) -> bool:
 
 def resource(service_name: str) -> Mapping[str, Any]:
     """The provider's resource, else the service name alone."""
-    found = getattr(trace.get_tracer_provider(), "resource", None)
+    found = getattr(provider(), "resource", None)
     attributes = getattr(found, "attributes", None)
     return attributes if isinstance(attributes, Mapping) else {"service.name": service_name}
 

@@ -7,7 +7,6 @@ import os
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 from opentelemetry.trace import SpanContext, StatusCode, TraceFlags
@@ -58,6 +57,7 @@ os.register_at_fork(after_in_child=_renew)
 class _Opened:
     """A call that has been started: its span, and what was stored before the function ran.
 
+    attributes:  those of the host's span that were known.
     head, told:  the span as far as it is known, for the file: its head and its attributes.
     failed:      a payload is not there, for a function of the boundary raised.
     """
@@ -67,6 +67,7 @@ class _Opened:
     process_id: str
     given: Payload | None
     failed: bool
+    attributes: dict[str, Any]
     head: otlp_json.Body = field(default_factory=dict)
     told: list[otlp_json.Entry] = field(default_factory=list)
     items: list[Any] = field(default_factory=list)
@@ -160,8 +161,9 @@ class Recorder:
         )
         _last.set((trace_id, seq))
         started = time.time_ns()
-        span = host.start_span(name, {**said.attributes, **own}, started, parent)
-        opened = _Opened(span, seq, _process_id, given, failed)
+        attributes = {**said.attributes, **own}
+        span = host.start_span(name, attributes, started, parent)
+        opened = _Opened(span, seq, _process_id, given, failed, attributes)
         if runs:
             opened.head = otlp_json.begun(span.trace_id, span.span_id, span.parent_id, name, started)
             opened.told = [said.encoded, *otlp_json.entries(own)]
@@ -198,6 +200,9 @@ class Recorder:
         if span.is_recording():
             content = write.host_content(opened.given, ended.output, self._settings, failed=opened.failed)
             span.set_attributes({**ended.attributes, **content})
+            if getattr(span, "dropped_attributes", 0):
+                # By a host's limit the oldest: set last, ours are the youngest.
+                span.set_attributes({**opened.attributes, **ended.attributes, **content})
             for link in ended.links:
                 context = SpanContext(
                     int(link.trace_id, 16), int(link.span_id, 16), True, TraceFlags(TraceFlags.SAMPLED)
@@ -253,8 +258,14 @@ class _Said:
     model: str | None
 
 
-@lru_cache(maxsize=4096)
 def _said_by(spec: BoundarySpec) -> _Said:
+    found = spec.kept.get(_Said)
+    if found is None:
+        found = spec.kept[_Said] = _saying(spec)
+    return found
+
+
+def _saying(spec: BoundarySpec) -> _Said:
     attributes = write.boundary(spec)
     model = spec.model if isinstance(spec.model, str) else None
     is_same = model is not None or (spec.model is None and spec.kind not in ASKING_A_MODEL)

@@ -230,7 +230,7 @@ def _in_any_order(candidates: Sequence[Stub], stubs: Stubs, unused: Unused) -> S
 
 
 def _in_tasks_of_their_own(one: Moment, other: Moment) -> bool:
-    """Whether both had the same call before them in their task or thread, or none: a call has one after it there."""
+    """Whether both had the same call before them in their task or thread, or none: a call has one after it."""
     is_known = one.seq_before is not None and one.process_id is not None
     return is_known and (one.process_id, one.seq_before) == (other.process_id, other.seq_before)
 

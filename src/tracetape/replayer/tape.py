@@ -7,7 +7,6 @@ import inspect
 import os
 import sys
 import threading
-import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -294,6 +293,7 @@ class Tape:
                 raise
         finally:
             self.is_open = False
+            _tapes.discard(self)
             self._show_in_threads()
             self._guard.leave()
             _sessions.leave_behind(self, self._threads)
@@ -327,5 +327,7 @@ def _after_fork() -> None:
             tape.halt_in_child()
 
 
-_tapes: weakref.WeakSet[Tape] = weakref.WeakSet()
+# Those that are open. No WeakSet: the collector would run its code wherever it comes, as in the middle of setting
+# a ContextVar, where a signal handler that sets it too crashes the interpreter (CPython 3.11).
+_tapes: set[Tape] = set()
 os.register_at_fork(after_in_child=_after_fork)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from tracetape.semconv import names
 from tracetape.sources.detect import BOM
 from tracetape.sources.unpack import Budget, compressed, unpacked
 
-__all__ = ["Stream", "files_of", "let_go", "line_at", "marks_beside", "opened", "text_at"]
+__all__ = ["Stream", "Strings", "files_of", "line_at", "marks_beside", "opened"]
 
 _CHUNK = 2**20
 _MAGIC = 4
@@ -134,45 +133,51 @@ def line_at(path: Path, place: tuple[int, int]) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def text_at(path: str, begin: int, size: int) -> str | None:
-    """The text of a JSON string that has been read before; None where there is none any more.
+class Strings:
+    """The JSON strings of a file that was read before, each by its place. A small file is kept in memory: its
+    strings are those that stood there then, whatever has become of it. A larger one is opened for each.
 
-    begin, size: where it begins, quotes included, and how long it is, in bytes.
+    path: of a file that is not packed.
     """
-    try:
-        file = _at_hand.get(path) or _kept_open(path)
-        found = orjson.loads(os.pread(file.descriptor, size, begin))
-    except (OSError, orjson.JSONDecodeError):
-        return None
-    return found if type(found) is str else None
 
-
-class _Open:
-    """A file of which the last one who has it closes the descriptor: a thread may be about to read."""
-
-    __slots__ = ("__weakref__", "descriptor")
+    __slots__ = ("_whole", "path")
 
     def __init__(self, path: str) -> None:
-        self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        weakref.finalize(self, os.close, self.descriptor)
+        self.path = path
+        self._whole = b""
+        try:
+            if os.stat(path).st_size <= _SMALL:  # noqa: PTH116 (a str)
+                self._whole = self._read(0, _SMALL)
+        except OSError:
+            pass  # told where a string is asked for
+
+    def text(self, begin: int, size: int) -> str | None:
+        """The text of a string; None where there is none any more.
+
+        begin, size: where it begins, quotes included, and how long it is, in bytes.
+        """
+        end = begin + size
+        try:
+            found = orjson.loads(self._whole[begin:end] if end <= len(self._whole) else self._read(begin, size))
+        except (OSError, orjson.JSONDecodeError):
+            return None
+        return found if type(found) is str else None
+
+    def look_again(self) -> None:
+        """From now on, what stands in the file then: what was kept is something else."""
+        self._whole = b""
+
+    def _read(self, begin: int, size: int) -> bytes:
+        # Not kept open: what closes a file behind the last one who has it is code that the collector runs wherever
+        # it comes; see `_tapes` in the replayer.
+        file = os.open(self.path, os.O_RDONLY)
+        try:
+            return os.pread(file, size, begin)
+        finally:
+            os.close(file)
 
 
-# The files that were read from last. A replay reads thousands of values of one.
-_at_hand: dict[str, _Open] = {}
-_MOST_AT_HAND = 8
-
-
-def _kept_open(path: str) -> _Open:
-    file = _Open(path)
-    if len(_at_hand) >= _MOST_AT_HAND:
-        _at_hand.clear()
-    _at_hand[path] = file
-    return file
-
-
-def let_go(path: str) -> None:
-    """What is read from the path from now on is what stands there now."""
-    _at_hand.pop(path, None)
+_SMALL = 4 * 2**20
 
 
 def _chunks(file: io.BufferedReader, path: Path, budget: Budget) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from tracetape.codec.scan import may_be_opaque
 from tracetape.errors import SourceError
 from tracetape.model.payload import digest_of
 from tracetape.model.span import SpanRecord
-from tracetape.sources.fetch import let_go, line_at, text_at
+from tracetape.sources.fetch import Strings, line_at
 from tracetape.sources.formats import Format
 from tracetape.sources.payload_checks import content_gaps
 from tracetape.sources.records import Record
@@ -73,28 +73,38 @@ class HeldText:
 class HeldString(HeldText):
     """One that is a JSON string by itself, in a file of lines.
 
-    path, place:     of the file; where the string begins, quotes included, and how long it is, in bytes.
+    strings, place:  of the file; where it begins, quotes included, and how long it is, in bytes.
     source, number:  of the file and the line, for messages.
     """
 
-    __slots__ = ("_number", "_path", "_place", "_source")
+    __slots__ = ("_number", "_place", "_source", "_strings")
 
     def __init__(
-        self, digest: str, size: int, path: str, place: tuple[int, int], source: str, number: int
+        self,
+        digest: str,
+        size: int,
+        strings: Strings,
+        place: tuple[int, int],
+        source: str,
+        number: int,
+        marked: bool = False,
     ) -> None:
-        self.digest, self.size, self.marked = digest, size, False
-        self._path, self._place, self._source, self._number = path, place, source, number
+        self.digest, self.size, self.marked = digest, size, marked
+        self._strings, self._place, self._source, self._number = strings, place, source, number
 
-    def _again(self) -> str | None:
-        return text_at(self._path, *self._place)
+    def __reduce__(self) -> tuple[Any, ...]:
+        more = (self._strings, self._place, self._source, self._number, self.marked)
+        return HeldString, (self.digest, self.size, *more)
 
     def read(self) -> str:
         try:
             return super().read()
         except SourceError:
-            # The file may have been put in the place of the one that is open; or be that one no more.
-            let_go(self._path)
+            self._strings.look_again()
             return super().read()
+
+    def _again(self) -> str | None:
+        return self._strings.text(*self._place)
 
     @property
     def _where(self) -> str:  # type: ignore[override]

@@ -15,6 +15,7 @@ from tracetape.model.payload import Payload
 from tracetape.model.span import SpanRecord
 from tracetape.semconv import names
 from tracetape.semconv.read import read_crossing
+from tracetape.sources.fetch import Strings
 from tracetape.sources.formats import otlp_json
 from tracetape.sources.ordering import sequence_of
 from tracetape.sources.payload_checks import content_gaps
@@ -49,7 +50,7 @@ class Template:
     counts:    the attributes of which each span has its own whole number, but for the payloads' sizes.
     sequence:  the attribute among them that its process counts by, and that process; None where there is none.
     counted_at:  the group that is the number of `sequence`; that of the start where there is none.
-    path, source:  of the file, to be opened again; for messages.
+    strings, source:  of the file, to be read again; for messages.
     boundary:  of the crossing. seq_at, before_at: where its seq and the one before are among the counts, or -1.
     """
 
@@ -60,7 +61,7 @@ class Template:
     counts: tuple[str, ...]
     sequence: tuple[str, str | None] | None
     counted_at: int
-    path: str
+    strings: Strings
     source: str
     boundary: str = field(init=False)
     seq_at: int = field(init=False)
@@ -175,7 +176,7 @@ def start_in(raw: bytes) -> bytes | None:
     return None if found is None else found.group()
 
 
-def template_of(raw: bytes, start: bytes, span: SpanRecord, path: str, source: str) -> Template | None:
+def template_of(raw: bytes, start: bytes, span: SpanRecord, strings: Strings, source: str) -> Template | None:
     """Made of a line and its span; None where it is not quite as our exporter writes it, or lacks something.
 
     Proven on a line with other values in each place: read the general way it must give what the template gives.
@@ -205,7 +206,7 @@ def template_of(raw: bytes, start: bytes, span: SpanRecord, path: str, source: s
     counted_at = _COUNTS_AT + (counts.index(sequence[0]) if sequence is not None else -2)
     head = re.compile(pattern, re.DOTALL)
     fixed = {name: getattr(crossing, name) for name in _FIXED}
-    template = Template(head, raw[end:], span, fixed, counts, sequence, counted_at, path, source)
+    template = Template(head, raw[end:], span, fixed, counts, sequence, counted_at, strings, source)
     return template if _is_proven(template, raw, start, holes, given.start()) else None
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import weakref
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import NamedTuple
-from weakref import KeyedRef
+from typing import Any, NamedTuple
 
 from tracetape.model.crossing import EXACT, Crossing, Kin, ValueReader
 from tracetape.model.crossings import Crossings, Moment, returned_by
 from tracetape.sources.rows import Rows
 
 __all__ = ["Claimed", "RowCrossings"]
+
+_LEAST_MADE = 64
 
 
 class Claimed(NamedTuple):
@@ -48,8 +49,8 @@ class RowCrossings(Crossings):
         self._parents = self._hung(parents, at)
         self._children: dict[int, list[int]] | None = None
         # Not locked, for a fork or a signal may come at any time: a key is set once until it is let go.
-        self._made: dict[int, KeyedRef[int, Crossing]] = {}
-        self._let_go = partial(_let_go, self._made)
+        self._made: dict[int, weakref.ref[Crossing]] = {}
+        self._most_made = _LEAST_MADE
 
     def _number(self, order: Sequence[int], at: array[int]) -> None:
         """`at` is told, by row, the position of the crossing that it belongs to."""
@@ -98,15 +99,25 @@ class RowCrossings(Crossings):
         found = made() if made is not None else None
         while found is None:
             new = self._make(position)
-            made = self._made.setdefault(position, KeyedRef(new, self._let_go, position))
-            found = made()
-            if found is None:
-                self._let_go(made)
+            mine = weakref.ref(new)
+            made = self._made.setdefault(position, mine)
+            found = new if made is mine else made()
+            if found is None and self._made.get(position) is made:
+                self._made.pop(position, None)
+        if len(self._made) > self._most_made:
+            self._let_go()
         return found
 
-    def __deepcopy__(self, _: object) -> RowCrossings:
-        """Whoever copies a crossing does not mean the recording around it."""
-        return self
+    def _let_go(self) -> None:
+        """Forget those that nobody has any more. Not told of each by a callback: that would run wherever the
+        collector does, as in the middle of setting a ContextVar, which a signal handler then may break."""
+        for position, made in list(self._made.items()):
+            if made() is None and self._made.get(position) is made:
+                self._made.pop(position, None)
+        self._most_made = 2 * len(self._made) + _LEAST_MADE
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_made": {}}
 
     def _make(self, position: int) -> Crossing:
         row = self._row_of[position]
@@ -118,7 +129,9 @@ class RowCrossings(Crossings):
 
     def position(self, crossing: Crossing) -> int | None:
         kin = crossing.kin
-        return kin.position if isinstance(kin, _RowKin) and kin.crossings is self else None
+        if not isinstance(kin, _RowKin) or kin.crossings is not self:
+            return None
+        return kin.position if self._at(kin.position) is crossing else None  # else it is a copy
 
     def parents(self) -> Sequence[int]:
         return self._parents
@@ -197,6 +210,13 @@ class _RowKin(Kin):
     def __init__(self, crossings: RowCrossings, position: int) -> None:
         self.crossings, self.position = crossings, position
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _RowKin, (self.crossings, self.position)
+
+    def __deepcopy__(self, _: object) -> _RowKin:
+        """Whoever copies a crossing does not mean the recording around it."""
+        return self
+
     @property
     def parent(self) -> Crossing | None:  # type: ignore[override]
         above = self.crossings.parents()[self.position]
@@ -205,11 +225,6 @@ class _RowKin(Kin):
     @property
     def children(self) -> tuple[Crossing, ...]:  # type: ignore[override]
         return tuple(self.crossings[one] for one in self.crossings.children(self.position))
-
-
-def _let_go(made: dict[int, KeyedRef[int, Crossing]], gone: KeyedRef[int, Crossing]) -> None:
-    if made.get(gone.key) is gone:
-        del made[gone.key]
 
 
 def _nearest(row: int, parents: Sequence[int], at: Sequence[int], over: dict[int, int]) -> int:

@@ -13,7 +13,6 @@ from tracetape.model.crossing import Crossing
 from tracetape.model.payload import Payload
 from tracetape.model.span import SpanRecord
 from tracetape.sources.batches import DIGESTS, PLACES, Batch
-from tracetape.sources.fetch import text_at
 from tracetape.sources.holding import HeldString
 from tracetape.sources.line_templates import Filling, Template
 from tracetape.sources.ordering import SequenceKey, sequence_of
@@ -144,7 +143,7 @@ class Rows:
     def utf8_of_result(self, row: int, template: Template) -> bytes:
         """The text of that output, from its place in the file. Raises SourceError SOURCE_CHANGED."""
         at, long = self._places[PLACES * row + 4 : PLACES * row + 6]
-        text = text_at(template.path, self._lines[2 * row] + at, long)
+        text = template.strings.text(self._lines[2 * row] + at, long)
         if text is not None:
             utf8 = text.encode("utf-8", "replace")
             if sha256(utf8).digest() == self._digests[DIGESTS * row + 32 : DIGESTS * (row + 1)]:
@@ -153,7 +152,7 @@ class Rows:
 
     @staticmethod
     def _held(digest: str, size: int, template: Template, number: int, place: tuple[int, int]) -> HeldString:
-        return HeldString(digest, size, template.path, place, template.source, number)
+        return HeldString(digest, size, template.strings, place, template.source, number)
 
     def _filling(self, row: int, template: Template) -> Filling:
         begin, number = self._lines[2 * row : 2 * row + 2]

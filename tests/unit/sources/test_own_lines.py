@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
+import pickle
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from tests.unit.sources.two_ways import taken, told_generally, told_quickly
 
 import tracetape
 from tracetape.errors import SourceError
+from tracetape.model.recording import Recording
 from tracetape.semconv import names
 from tracetape.sources import fetch, line_templates, own_lines
 from tracetape.sources.batches import Batch
@@ -129,36 +132,65 @@ def test_lines_may_end_otherwise(recorded: Path, ending: bytes) -> None:
     assert told_quickly(recorded) == told_generally(recorded)
 
 
-def test_a_short_text_is_read_from_its_place_and_a_changed_file_is_told(
-    recorded: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(params=["in memory", "from the file"])
+def loaded(recorded: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Recording:
+    """What a small file has is kept; of a larger one it is read when it is asked for."""
     monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
-    recording = tracetape.load(recorded)
-    assert recording["look", 30].inputs == {"place": {"name": "drawer 29", "n": 29}}
-    assert recording["look", 30].result == 'what is in "drawer 29"?'
-    recorded.write_bytes(recorded.read_bytes().replace(b"drawer 29", b"drawer 92"))
-    with pytest.raises(SourceError, match="the file was changed or removed") as caught:
-        _ = recording["look", 30].inputs
-    assert caught.value.code == "SOURCE_CHANGED"
-    recorded.unlink()
-    fetch.let_go(str(recorded))
-    with pytest.raises(SourceError, match="the file was changed or removed"):
-        _ = recording["look", 31].result
+    if request.param == "from the file":
+        monkeypatch.setattr(fetch, "_SMALL", 0)
+    return tracetape.load(recorded)
 
 
-def test_a_file_that_was_put_in_the_place_of_another_is_told_from_it(
-    recorded: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The former is still open, and is what was loaded; the latter is loaded by the same path."""
+def what_was_loaded(recording: Recording) -> bool:
+    """Whether the recording still is what `record` has recorded."""
+    looks = [recording["look", n + 1] for n in range(40)]
+    asked = [recording["ask", n + 1].inputs["question"] for n in range(40)]
+    return (
+        [one.inputs for one in looks] == [{"place": {"name": f"drawer {n}", "n": n}} for n in range(40)]
+        and [one.result for one in looks] == [f'what is in "drawer {n}"?' for n in range(40)]
+        and asked == [f'what is in "drawer {n}"' for n in range(40)]
+    )
+
+
+def test_values_are_read_from_their_places(loaded: Recording) -> None:
+    assert what_was_loaded(loaded)
+    assert what_was_loaded(loaded)
+
+
+def test_a_small_recording_needs_its_file_no_more(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
-    before = tracetape.load(recorded)
-    assert before["look", 30].result == 'what is in "drawer 29"?'
-    other = recorded.with_name("other")
+    loaded = tracetape.load(recorded)
     lines = recorded.read_bytes().splitlines(keepends=True)
+    other = recorded.with_name("other")
     other.write_bytes(b"".join([lines[40], *lines[:40], *lines[41:]]))
     other.replace(recorded)
-    after = tracetape.load(recorded)
-    assert [after["look", n + 1].result for n in range(40)] == [f'what is in "drawer {n}"?' for n in range(40)]
+    assert what_was_loaded(loaded)
+    assert what_was_loaded(tracetape.load(recorded))
+    recorded.unlink()
+    assert what_was_loaded(loaded)
+
+
+@pytest.mark.parametrize("change", [lambda path: path.unlink(), lambda path: path.write_bytes(b"x" * 99_999)])
+def test_that_the_file_of_a_larger_one_is_not_what_it_was_is_told(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch, change: Any
+) -> None:
+    monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
+    monkeypatch.setattr(fetch, "_SMALL", 0)
+    loaded = tracetape.load(recorded)
+    change(recorded)
+    for ask in (lambda: loaded["look", 30].inputs, lambda: loaded["look", 30].result):
+        with pytest.raises(SourceError, match="the file was changed or removed") as caught:
+            ask()
+        assert caught.value.code == "SOURCE_CHANGED"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_crossings_and_recordings_are_copied_and_pickled(loaded: Recording, copied: Any) -> None:
+    crossing = loaded["look", 30]
+    other = copied(crossing)
+    assert (other.name, other.inputs, other.result) == (crossing.name, crossing.inputs, crossing.result)
+    assert [one.name for one in other.children] == ["ask@30"]
+    assert what_was_loaded(copied(loaded))
 
 
 def test_a_span_that_was_read_in_both_ways_is_one_span(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
