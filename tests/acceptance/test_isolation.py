@@ -252,3 +252,94 @@ def _dedented(source: str) -> str:
     import textwrap
 
     return textwrap.dedent(source)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_runtime_context_of_the_host_s_own_is_told_of_each_span(tmp_path: Path, when: str) -> None:
+    """As some of the SDKs set one: their own scopes go along with the context."""
+    own = """
+    from opentelemetry import context
+    from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+    attached = []
+
+    class Own(ContextVarsRuntimeContext):
+        def attach(self, context):
+            attached.append(trace.get_current_span(context))
+            return super().attach(context)
+
+    context._RUNTIME_CONTEXT = Own()
+    """
+    rest = """
+    exporter = set_provider()
+    told(exporter, run())
+    names = [getattr(span, "name", None) for span in attached]
+    assert {"execute_tool inner", "invoke_agent outer", "foreign"} <= set(names), names
+    spans = {span.name: span for span in exporter.get_finished_spans()}
+    assert spans["execute_tool inner"].parent.span_id == spans["foreign"].context.span_id
+    assert spans["foreign"].parent.span_id == spans["invoke_agent outer"].context.span_id
+    """
+    imported = "from opentelemetry import trace\n" if when == "before" else ""
+    source = imported + _dedented(own) + _dedented(PROGRAM) if when == "before" else _dedented(PROGRAM + own)
+    run_program(tmp_path, source + _dedented(rest), tmp_path / "run.jsonl")
+    check(tmp_path / "run.jsonl")
+
+
+def test_a_span_of_ours_keeps_its_attributes_where_the_function_sets_more_than_the_host_keeps(
+    tmp_path: Path,
+) -> None:
+    """The SDK drops the oldest past 128: then those are the program's own."""
+    source = (
+        PROGRAM
+        + """
+    exporter = set_provider()
+
+    @tracetape.boundary("busy", kind="tool")
+    def busy(text):
+        for number in range(125):
+            trace.get_current_span().set_attribute(f"own.{number}", number)
+        return text
+
+    busy(TEXT)
+    (span,) = exporter.get_finished_spans()
+    ours = {key for key in span.attributes if key.startswith(("tracetape.", "gen_ai.", "code."))}
+    assert ours >= {
+        "tracetape.schema.version", "tracetape.boundary.name", "tracetape.boundary.kind", "tracetape.seq",
+        "tracetape.process.id", "code.function.name", "gen_ai.tool.name", "tracetape.outcome.type",
+        "tracetape.input.value", "tracetape.output.value",
+    }, ours
+    assert len(span.attributes) == 128
+    """
+    )
+    run_program(tmp_path, source, tmp_path / "run.jsonl")
+
+
+def test_a_recording_that_is_opened_while_another_ends_is_seen(tmp_path: Path) -> None:
+    """Whoever ends one finds nothing open; before that is noted, another thread opens the next."""
+    source = (
+        PROGRAM
+        + """
+    import threading
+    from tracetape import _sessions
+
+    other = tracetape.record(sys.argv[1])
+    told = _sessions._is_quiet
+
+    def open_in_between():
+        found = told()
+        if found:
+            _sessions._is_quiet = told
+            thread = threading.Thread(target=other.__enter__)
+            thread.start()
+            thread.join()
+        return found
+
+    with tracetape.record("ends.jsonl"):
+        outer(TEXT)
+        _sessions._is_quiet = open_in_between
+    assert _sessions._is_quiet is told
+    outer(TEXT)
+    other.__exit__(None, None, None)
+    """
+    )
+    run_program(tmp_path, source, tmp_path / "run.jsonl")
+    check(tmp_path / "run.jsonl")

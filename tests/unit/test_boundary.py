@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
+import gc
 import inspect
 import pickle
 import sys
 import types
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -296,3 +298,24 @@ def test_wrong_use_is_told_at_once_in_one_line(use: Any, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         use()
     assert str(caught.value) == message
+
+
+def test_a_boundary_that_nobody_has_any_more_leaves_nothing_behind(tmp_path: Path) -> None:
+    class Large:
+        pass
+
+    def marked() -> tuple[Any, weakref.ref[Large]]:
+        large = Large()
+
+        @tracetape.boundary("closing", model=lambda **_: str(large) and "m")
+        def closing() -> int:
+            return 1
+
+        return closing, weakref.ref(large)
+
+    with tracetape.record(tmp_path / "run.jsonl"):
+        closing, large = marked()
+        closing()
+    del closing
+    gc.collect()
+    assert large() is None
