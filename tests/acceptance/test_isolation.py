@@ -321,6 +321,7 @@ def test_a_recording_that_is_opened_while_another_ends_is_seen(tmp_path: Path) -
     import threading
     from tracetape import _sessions
 
+    outer(TEXT)  # from here on it is quiet
     other = tracetape.record(sys.argv[1])
     told = _sessions._is_quiet
 
