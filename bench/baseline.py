@@ -17,8 +17,14 @@ def stored(rows: Iterable[Row], before: Mapping[str, Any]) -> dict[str, Any]:
     kept = dict(before.get("rows", {}))
     for row in rows:
         least = None if row.least is None else round(row.least.median, 4)
-        ratio = None if row.ratio is None else round(row.ratio, 4)
-        kept[row.name] = {"ratio": ratio, "ours": round(row.ours.median, 4), "floor": least, "unit": row.unit}
+        kept[row.name] = {
+            "ratio": None if row.ratio is None else round(row.ratio, 4),
+            "cpu_ratio": None if row.cpu_ratio is None else round(row.cpu_ratio, 4),
+            "ours": round(row.ours.median, 4),
+            "floor": least,
+            "unit": row.unit,
+            "about": row.floor,
+        }
     machine = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -28,21 +34,33 @@ def stored(rows: Iterable[Row], before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def worsened(rows: Iterable[Row], baseline: Mapping[str, Any]) -> dict[str, str]:
-    """The rows whose ratio has passed the stored one by more than their tolerance: by name, what to say.
+    """The rows whose ratio has passed the stored one by more than their tolerance, or that cannot be compared with
+    it: by name, what to say.
 
-    Never by time: that belongs to a machine. Both ratios have to pass it, of wall time as of CPU time: a sample
-    that is longer than the floor's is preempted more often where others use the machine. A row that is not stored
-    cannot have worsened.
+    Never by time: that belongs to a machine. The ratio of CPU time has to have passed its own too: a sample that
+    is longer than the floor's is preempted more often where others use the machine. But what waits takes no CPU
+    time: twice the tolerance is too much by the wall clock alone.
     """
     said = {}
     for row in rows:
-        before = baseline.get("rows", {}).get(row.name, {}).get("ratio")
-        if before is None or row.ratio is None or row.tolerance is None:
+        if row.ratio is None or row.tolerance is None:
             continue
-        now = row.ratio if row.cpu_ratio is None else min(row.ratio, row.cpu_ratio)
-        if now > before * row.tolerance:
-            said[row.name] = f"{now:.2f} × its floor, stored {before:.2f}, tolerance {row.tolerance:g} ×"
+        before = baseline.get("rows", {}).get(row.name)
+        if before is None or before.get("ratio") is None or before.get("about") != row.floor:
+            said[row.name] = "there is no stored ratio to this floor: look at it, then store it with --save"
+            continue
+        if _is_worse(row, before, row.tolerance):
+            said[row.name] = (
+                f"{row.ratio:.2f} × its floor, stored {before['ratio']:.2f}, tolerance {row.tolerance:g} ×"
+            )
     return said
+
+
+def _is_worse(row: Row, before: Mapping[str, Any], tolerance: float) -> bool:
+    wall: float = (row.ratio or 0) / before["ratio"]
+    stored_cpu = before.get("cpu_ratio")
+    cpu: float = wall if row.cpu_ratio is None or stored_cpu is None else row.cpu_ratio / stored_cpu
+    return min(wall, cpu) > tolerance or wall > 2 * tolerance
 
 
 def missed(rows: Iterable[Row]) -> list[str]:

