@@ -1,4 +1,4 @@
-"""Rows of what a recorded call is made of: each part alone, and what makes a call dearer."""
+"""Rows of what a recorded call is made of; of what makes it dearer."""
 
 from __future__ import annotations
 

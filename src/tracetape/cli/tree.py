@@ -49,15 +49,16 @@ def _branch(crossing: Crossing, indent: str, last: bool, width: int) -> Iterator
         line.append(f"  {crossing.grade}", style=GRADE_STYLE[crossing.grade])
     yield line
     below = indent + ("   " if last else "│  ")
-    hang = below + ("│  " if crossing.children else "   ")
+    children = crossing.children  # made when they are asked for
+    hang = below + ("│  " if children else "   ")
     mark, style = outcome(crossing)
     yield from _values("in ", crossing.input, hang, width, "")
     if crossing.output is not None or crossing.outcome == "returned":
         yield from _values(mark, crossing.output, hang, width, style)
     else:
         yield Text(hang).append(mark, style=style)
-    for child in crossing.children:
-        yield from _branch(child, below, child is crossing.children[-1], width)
+    for child in children:
+        yield from _branch(child, below, child is children[-1], width)
 
 
 def _values(label: str, payload: Payload | None, hang: str, width: int, style: str) -> Iterator[Text]:

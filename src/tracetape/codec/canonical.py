@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -55,7 +56,7 @@ def canonical(tree: Any) -> Any:
     if not isinstance(tree, dict):
         return tree
     tag = tree.get(_TAG)
-    if tag is None:
+    if type(tag) is not str:
         return {key: canonical(item) for key, item in tree.items()}
     plain = {key: canonical(item) for key, item in tree.items() if key not in _UNSAID.get(tag, _NEVER)}
     if isinstance(plain.get("class"), str):
@@ -71,8 +72,8 @@ def canonical(tree: Any) -> Any:
 
 def unordered_items(tree: dict[str, Any]) -> list[Any] | None:
     """The elements of a set, or the entries of a mapping, whose order does not count; None for anything else."""
-    items = tree.get("items")
-    return items if isinstance(items, list) and tree.get(_TAG) in _UNORDERED else None
+    items, tag = tree.get("items"), tree.get(_TAG)
+    return items if isinstance(items, list) and isinstance(tag, str) and tag in _UNORDERED else None
 
 
 def _has_opaque(args: Any) -> bool:
@@ -88,7 +89,11 @@ def has_opaque(tree: Any) -> bool:
 
 def key_of(tree: Any) -> bytes:
     """Two canonical trees are equal exactly when these bytes are."""
-    return orjson.dumps(tree, option=orjson.OPT_SORT_KEYS)
+    try:
+        return orjson.dumps(tree, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        # Of an edited file: nested more deeply than that takes, or with halves of surrogate pairs.
+        return json.dumps(tree, sort_keys=True, separators=(",", ":")).encode()
 
 
 def match_key(tree: Any) -> bytes:

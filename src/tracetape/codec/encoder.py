@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from tracetape.codec.opaque import opaque_tag
-from tracetape.codec.plain import DEPTH_LIMIT, LEAST, MOST, is_plain
+from tracetape.codec.plain import DEPTH_LIMIT, LEAST, MOST, plain_json
 from tracetape.codec.registry import TAG, Codec, Tree, codec_for, codec_of
 from tracetape.model.payload import Payload, digest_of
 
@@ -33,11 +33,9 @@ def json_text(value: Any) -> str:
 
 
 def _json(value: Any) -> bytes:
-    try:
-        if is_plain(value):
-            return orjson.dumps(value)
-    except Exception:  # noqa: BLE001, S110 - a lone surrogate; another thread that changes the value
-        pass
+    plain = plain_json(value)
+    if plain is not None:
+        return plain
     tree = to_tree(value)
     try:
         return orjson.dumps(tree)

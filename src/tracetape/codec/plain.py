@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from math import isfinite
+from threading import active_count
 from typing import Any
+
+import orjson
 
 from tracetape.codec.registry import TAG
 
-__all__ = ["DEPTH_LIMIT", "LEAST", "MOST", "is_plain"]
+__all__ = ["DEPTH_LIMIT", "LEAST", "MOST", "is_plain", "plain_json"]
 
 DEPTH_LIMIT = 180
 """Levels of JSON. Readers of traces commonly stop at 200, orjson at 254."""
@@ -19,6 +22,20 @@ _CONTAINERS = 100_000
 _LONG = 64
 _NEVER_ODD = frozenset({str, bool, type(None)})
 _FLOATS = frozenset({float})
+
+
+def plain_json(value: Any) -> bytes | None:
+    """The stored text of a value that is its own stored form; None for another.
+
+    None too where there are other threads: one could put a tuple where a list was, after it was looked at and
+    before it is written. What copies each container as it comes to it is there for these.
+    """
+    if active_count() > 1:
+        return None
+    try:
+        return orjson.dumps(value) if is_plain(value) else None
+    except Exception:  # noqa: BLE001 - a lone surrogate; a signal handler that changes the size of a dict
+        return None
 
 
 def is_plain(value: Any) -> bool:

@@ -200,8 +200,10 @@ class Recorder:
         if span.is_recording():
             content = write.host_content(opened.given, ended.output, self._settings, failed=opened.failed)
             span.set_attributes({**ended.attributes, **content})
-            if getattr(span, "dropped_attributes", 0):
-                # By a host's limit the oldest: set last, ours are the youngest.
+            kept = getattr(span, "attributes", None)
+            if kept is None or names.SCHEMA_VERSION not in kept:
+                # Dropped by the host's limit, as the oldest are, or not handed on by its sampler. Set last, they
+                # are the youngest.
                 span.set_attributes({**opened.attributes, **ended.attributes, **content})
             for link in ended.links:
                 context = SpanContext(

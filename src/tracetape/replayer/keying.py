@@ -12,7 +12,7 @@ import orjson
 from tracetape.codec import to_tree
 from tracetape.codec.canonical import canonical, has_opaque, match_key
 from tracetape.codec.ignore_paths import IgnorePaths
-from tracetape.codec.plain import is_plain
+from tracetape.codec.plain import plain_json
 from tracetape.model.call import BoundarySpec
 from tracetape.model.crossing import ValueReader
 from tracetape.model.payload import Payload
@@ -75,12 +75,10 @@ class Keying:
     def given(self, spec: BoundarySpec, inputs: Mapping[str, Any]) -> Given:
         """The inputs as they came, and what the call is compared by."""
         if spec.key is None and not self._ignores:
-            try:
-                if is_plain(inputs):
-                    # Its own canonical form: nothing has to be taken out of it, nor made of it.
-                    return Given(orjson.dumps(inputs).decode(), match_key(inputs), None, self._reader)
-            except Exception:  # noqa: BLE001, S110 - a lone surrogate; another thread that changes the value
-                pass
+            written = plain_json(inputs)
+            if written is not None:
+                # Its own canonical form: nothing has to be taken out of it, nor made of it.
+                return Given(written.decode(), match_key(inputs), None, self._reader)
         stored = to_tree(dict(inputs))
         tree = self._tree(spec, inputs, stored)
         return Given(orjson.dumps(stored).decode(), match_key(tree), tree, self._reader)

@@ -35,6 +35,9 @@ class Stub:
         self._crossing: Crossing | None = None
         self._moment: Moment | None = None
 
+    def __repr__(self) -> str:
+        return f"<{self._table.crossings.boundary(self.position)}@{self.occurrence}>"
+
     @property
     def crossing(self) -> Crossing:
         """Made when it is asked for."""
@@ -137,6 +140,9 @@ class StubTable:
                         found.append(position)
                     else:
                         self._positions[key] = [found, position]
+        # Now, of keys that several have: a signal handler that asks in the middle would begin it anew.
+        for key in [key for key, found in self._positions.items() if type(found) is list]:
+            self._equal_in(key)
 
     @classmethod
     def of(cls, recording: Recording, plan: ReplayPlan, ignore: IgnorePaths) -> StubTable:

@@ -29,6 +29,7 @@ _NAMES, _NAME = 1_024, 8_192
 _LEARNT = 2**20
 
 _NO_SPAN, _NO_TIME = b"0" * 16, b"0" * 19
+_LAST_TIME = str(2**63 - 1).encode()  # that the columns hold; of as many digits as all times
 _is_trace = re.compile(b"(?!0{32})[0-9a-f]{32}").fullmatch
 
 
@@ -110,6 +111,8 @@ class OwnLines:
                     or not told[3].isdigit()
                     or not told[4].isdigit()
                     or told[4] == _NO_TIME
+                    or told[3] > _LAST_TIME
+                    or told[4] > _LAST_TIME
                     or ("$" in result and may_be_opaque(result))
                 ):
                     break

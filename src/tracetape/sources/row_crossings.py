@@ -47,6 +47,7 @@ class RowCrossings(Crossings):
         at = array("i", [-1]) * len(rows)
         self._number(order, at)
         self._parents = self._hung(parents, at)
+        rows.count()  # now: a signal handler that asks in the middle would begin it anew
         self._children: dict[int, list[int]] | None = None
         # Not locked, for a fork or a signal may come at any time: a key is set once until it is let go.
         self._made: dict[int, weakref.ref[Crossing]] = {}
@@ -203,12 +204,15 @@ class RowCrossings(Crossings):
 
 
 class _RowKin(Kin):
-    """The same, by position."""
+    """The same, by position. What was asked for is kept: whoever asks each child for its parent, and that one for
+    its children, would have all of them made again and again."""
 
-    __slots__ = ("crossings", "position")
+    __slots__ = ("_children", "_parent", "crossings", "position")
 
     def __init__(self, crossings: RowCrossings, position: int) -> None:
         self.crossings, self.position = crossings, position
+        self._parent: Crossing | None = None
+        self._children: tuple[Crossing, ...] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _RowKin, (self.crossings, self.position)
@@ -220,11 +224,15 @@ class _RowKin(Kin):
     @property
     def parent(self) -> Crossing | None:  # type: ignore[override]
         above = self.crossings.parents()[self.position]
-        return None if above < 0 else self.crossings[above]
+        if self._parent is None and above >= 0:
+            self._parent = self.crossings[above]
+        return self._parent
 
     @property
     def children(self) -> tuple[Crossing, ...]:  # type: ignore[override]
-        return tuple(self.crossings[one] for one in self.crossings.children(self.position))
+        if self._children is None:
+            self._children = tuple(self.crossings[one] for one in self.crossings.children(self.position))
+        return self._children
 
 
 def _nearest(row: int, parents: Sequence[int], at: Sequence[int], over: dict[int, int]) -> int:

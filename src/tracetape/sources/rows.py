@@ -121,9 +121,13 @@ class Rows:
     def counts(self, row: int) -> Sequence[int]:
         """The numbers that a row's template speaks of."""
         if len(self._first_count) != len(self) + 1:
-            each = (0 if template is None else len(template.counts) for template in self.templates)
-            self._first_count = array("Q", accumulate(each, initial=0))
+            self.count()
         return self._counts[self._first_count[row] : self._first_count[row + 1]]
+
+    def count(self) -> None:
+        """Make what `counts` needs, for the rows that there are."""
+        each = (0 if template is None else len(template.counts) for template in self.templates)
+        self._first_count = array("Q", accumulate(each, initial=0))
 
     def record(self, row: int) -> SpanRecord:
         template = self.templates[row]

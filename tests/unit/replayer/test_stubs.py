@@ -97,10 +97,10 @@ def test_a_look_up_takes_as_long_among_many_equal_calls_under_many_parents() -> 
     parents = [crossing("p", {"n": n}) for n in range(300)]
     calls = [one for parent in parents for one in (parent, crossing("now", {}, parent=parent))]
     run = recording(*calls)
-    table = StubTable.of(run, ReplayPlan(), IgnorePaths(()))
     with patch.object(
         type(run.crossings), "boundary", autospec=True, side_effect=lambda _, at: calls[at].boundary
     ) as told:
+        table = StubTable.of(run, ReplayPlan(), IgnorePaths(()))
         for parent in parents:
             assert len(table.equal_under("now", parent, b"{}")) == 1
     assert told.call_count == 300
