@@ -319,3 +319,13 @@ def test_a_boundary_that_nobody_has_any_more_leaves_nothing_behind(tmp_path: Pat
     del closing
     gc.collect()
     assert large() is None
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_callable_that_was_recorded_is_copied_and_pickled_as_before(tmp_path: Path, copied: Any) -> None:
+    """What a recording keeps of a boundary for all its calls does not go along."""
+    marked = tracetape.boundary("partial")(functools.partial(int, base=2))
+    with tracetape.record(tmp_path / "run.jsonl") as run:
+        assert marked("101") == 5
+        assert copied(marked)("11") == 3
+    assert [one.result for one in run.recording.crossings] == [5, 3]

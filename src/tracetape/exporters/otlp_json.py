@@ -139,7 +139,15 @@ def constant(attributes: Mapping[str, Any]) -> Entry:
 def entries(attributes: Mapping[str, Any]) -> list[Entry]:
     """Attributes as the array that OTLP JSON has for them."""
     return [
-        {"key": key, "value": {"stringValue": value} if type(value) is str else _value(value)}
+        {
+            "key": key,
+            # Most are texts and small numbers: they are spared the call.
+            "value": {"stringValue": value}
+            if type(value) is str
+            else {"intValue": str(value)}
+            if type(value) is int and -_INT64 <= value < _INT64
+            else _value(value),
+        }
         for key, value in attributes.items()
     ]
 

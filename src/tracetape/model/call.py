@@ -43,6 +43,13 @@ def _nothing_can(cls: type) -> bool:
     return False
 
 
+class _Kept(dict[Any, Any]):
+    """Copied and pickled as an empty one: whoever needs it makes it anew."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Kept, ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundarySpec:
     """What `@boundary` said. The functions get the arguments by name, without self or cls.
@@ -59,7 +66,7 @@ class BoundarySpec:
     key: Callable[..., Any] | None = None
     usage: Callable[[Any], Mapping[str, int]] | None = None
     code: str = ""
-    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    kept: dict[Any, Any] = field(default_factory=_Kept, init=False, repr=False)
 
 
 class ContextScope(Protocol):

@@ -112,7 +112,7 @@ class RowCrossings(Crossings):
     def _let_go(self) -> None:
         """Forget those that nobody has any more. Not told of each by a callback: that would run wherever the
         collector does, as in the middle of setting a ContextVar, which a signal handler then may break."""
-        for position, made in list(self._made.items()):
+        for position, made in self._made.copy().items():  # in one step, whatever other threads do
             if made() is None and self._made.get(position) is made:
                 self._made.pop(position, None)
         self._most_made = 2 * len(self._made) + _LEAST_MADE

@@ -275,7 +275,8 @@ def test_eight_threads_compact_and_are_killed_and_no_open_call_is_lost(path: Pat
             (started if word == "started" else finished).add(call)
     marked = {line.split()[0].decode() for line in noted(path.parent)}
     assert started - finished <= marked
-    assert len(marked) < len(started)  # it did compact
+    # It did compact, or was at it: then both files are there.
+    assert len(marked) < len(started) or list(path.parent.glob("*.next"))
 
 
 def test_marks_of_a_file_that_is_gone_are_removed_and_no_others(tmp_path: Path) -> None:

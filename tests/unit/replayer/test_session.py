@@ -608,7 +608,7 @@ class TestServing:
         async def main() -> list[str]:
             got = []
             try:
-                async with asyncio.timeout(0.05):
+                async with asyncio.timeout(0.3):
                     async for token in stream():
                         got.append(token)
             except TimeoutError:
