@@ -344,3 +344,31 @@ def test_a_recording_that_is_opened_while_another_ends_is_seen(tmp_path: Path) -
     )
     run_program(tmp_path, source, tmp_path / "run.jsonl")
     check(tmp_path / "run.jsonl")
+
+
+def test_a_sampler_that_hands_no_attributes_on_takes_none_of_ours(tmp_path: Path) -> None:
+    source = (
+        PROGRAM
+        + """
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
+
+    class Bare(Sampler):
+        def should_sample(self, *arguments, **named):
+            return SamplingResult(Decision.RECORD_AND_SAMPLE)
+
+        def get_description(self):
+            return "bare"
+
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider(sampler=Bare())
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    inner(TEXT)
+    (span,) = exporter.get_finished_spans()
+    assert {"tracetape.schema.version", "tracetape.boundary.name", "tracetape.seq"} <= set(span.attributes)
+    """
+    )
+    run_program(tmp_path, source, tmp_path / "run.jsonl")

@@ -99,12 +99,12 @@ class RowCrossings(Crossings):
         made = self._made.get(position)
         found = made() if made is not None else None
         while found is None:
+            if made is not None and self._made.get(position) is made:
+                self._made.pop(position, None)
             new = self._make(position)
             mine = weakref.ref(new)
             made = self._made.setdefault(position, mine)
             found = new if made is mine else made()
-            if found is None and self._made.get(position) is made:
-                self._made.pop(position, None)
         if len(self._made) > self._most_made:
             self._let_go()
         return found

@@ -9,9 +9,16 @@ from typing import Any
 import pytest
 
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import canonical, differences, key_of, readable
+from tracetape.codec.canonical import canonical, differences, key_of, match_key, readable
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.errors import UsageError
+
+
+def nest(levels: int) -> Any:
+    tree: Any = 0
+    for _ in range(levels):
+        tree = [tree]
+    return tree
 
 
 class Side(enum.Enum):
@@ -159,3 +166,19 @@ def test_a_class_is_shown_by_its_name_and_matches_whatever_module_it_is_in():
     other = {"$type": "class", "class": f"elsewhere:{Side.__qualname__}", "main": True}
     assert key_of(canonical(to_tree(Side))) == key_of(canonical(other))
     assert key_of(canonical(to_tree(Side))) != key_of(canonical(to_tree(ValueError)))
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"$type": ["set"], "items": [2, 1]},
+        {"$type": {}, "class": "m:C"},
+        ["\ud800"],
+        {"\udfff": 1},
+        nest(300),
+    ],
+    ids=["a list for a tag", "a dict for a tag", "half a pair", "half a pair as a key", "nested 300 levels"],
+)
+def test_what_only_an_edited_file_has_is_compared_like_anything_else(tree: Any) -> None:
+    assert match_key(canonical(tree)) == match_key(canonical(tree))
+    assert match_key(canonical(tree)) != match_key(canonical([tree]))

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tracetape.sources import fetch, line_templates, own_lines
 from tracetape.sources.batches import Batch
 from tracetape.sources.own_lines import OwnLines
 from tracetape.sources.reading import read_files
+from tracetape.sources.row_crossings import RowCrossings
 
 
 @tracetape.boundary("ask", kind="llm", model="gpt-5-mini")
@@ -276,3 +278,40 @@ def test_a_long_line_is_no_model_for_it_would_be_kept(tmp_path: Path) -> None:
         line = b"x" * size
         assert own.take(io.BytesIO(line).readline, 2 * size, 0, 0) == (line, 1, 0)
         assert (own._refused is not None) is is_kept
+
+
+def test_times_that_no_column_holds_are_read_the_general_way(recorded: Path) -> None:
+    """Of spans that nothing counts: the start would be taken for what does."""
+    text = re.sub(rb'\{"key":"tracetape\.seq[a-z.]*","value":\{"intValue":"\d+"\}\},', b"", recorded.read_bytes())
+    lines = text.splitlines(keepends=True)
+    for number, time in ((60, b"9999999999999999999"), (61, b"9223372036854775808")):
+        lines[number] = re.sub(rb'("(?:start|end)TimeUnixNano":)"\d+"', rb'\1"' + time + b'"', lines[number])
+    recorded.write_bytes(b"".join(lines))
+    assert 0 < taken(recorded) < len(lines) - 2
+    assert told_quickly(recorded) == told_generally(recorded)
+
+
+def test_whoever_asks_each_child_for_its_siblings_makes_few_of_them_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @tracetape.boundary("ask many", kind="agent")
+    def ask_many() -> None:
+        for number in range(200):
+            ask(f"{number}")
+
+    path = tmp_path / "run.jsonl"
+    with tracetape.record(path, marks=False):
+        ask_many()
+    recording = tracetape.load(path)
+    make, made = RowCrossings._make, list[int]()
+
+    def making(self: RowCrossings, position: int) -> Any:
+        made.append(position)
+        return make(self, position)
+
+    monkeypatch.setattr(RowCrossings, "_make", making)
+    for crossing in recording.crossings:
+        if crossing.parent is not None:
+            assert crossing in crossing.parent.children
+    assert set(made) == set(range(201))
+    assert len(made) <= 2 * 201
