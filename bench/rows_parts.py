@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -77,6 +78,13 @@ def parts(plan: Plan) -> Iterator[Row]:
 def dearer(plan: Plan) -> Iterator[Row]:
     for size, value in (("small", SMALL), ("4 KB", CHAT), ("64 KB", LONG_CHAT), ("a dataclass", ORDER)):
         yield _alone(f"one payload, {size}", lambda one: encode({"value": one}), value, plan)
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    for size, value in (("small", SMALL), ("4 KB", CHAT)):
+        yield _alone(f"one payload, {size}, other threads", lambda one: encode({"value": one}), value, plan)
+    done.set()
+    other.join()
     marked = tracetape.boundary("echo", kind="tool")(echo)
     with tempfile.TemporaryDirectory() as folder:
         for name, value, options in (
