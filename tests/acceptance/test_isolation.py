@@ -27,13 +27,13 @@ PROGRAM = """
         with trace.get_tracer("host").start_as_current_span("foreign"):
             return inner(text)
 
-    def set_provider():
+    def set_provider(sampler=None):
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import SimpleSpanProcessor
         from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
         exporter = InMemorySpanExporter()
-        provider = TracerProvider()
+        provider = TracerProvider(sampler=sampler)
         if hasattr(provider, "add_span_processor"):
             provider.add_span_processor(SimpleSpanProcessor(exporter))
         trace.set_tracer_provider(provider)
@@ -350,9 +350,6 @@ def test_a_sampler_that_hands_no_attributes_on_takes_none_of_ours(tmp_path: Path
     source = (
         PROGRAM
         + """
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
     from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 
     class Bare(Sampler):
@@ -362,10 +359,7 @@ def test_a_sampler_that_hands_no_attributes_on_takes_none_of_ours(tmp_path: Path
         def get_description(self):
             return "bare"
 
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider(sampler=Bare())
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    trace.set_tracer_provider(provider)
+    exporter = set_provider(Bare())
     inner(TEXT)
     (span,) = exporter.get_finished_spans()
     assert {"tracetape.schema.version", "tracetape.boundary.name", "tracetape.seq"} <= set(span.attributes)

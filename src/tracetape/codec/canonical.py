@@ -99,7 +99,7 @@ def key_of(tree: Any) -> bytes:
 def match_key(tree: Any) -> bytes:
     """`key_of`, or its SHA-256 where that is shorter: what a table of many calls is kept by."""
     key = key_of(tree)
-    # A copy: what orjson gives keeps the 4 KB of the buffer that it was written into.
+    # A copy: what orjson gives keeps the buffer that it was written into: 1 or 4 KB.
     return bytes(memoryview(key)) if len(key) <= KEY_LIMIT else hashlib.sha256(key).digest()
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, overload
 
 from tracetape.model.crossing import EXACT, Crossing
 
-__all__ = ["Crossings", "Moment", "returned_by"]
+__all__ = ["Crossings", "Moment", "moment_of", "returned_by"]
 
 
 class Moment(NamedTuple):
@@ -96,13 +96,17 @@ class Crossings(Sequence[Crossing]):
         return returned_by(self._listed[position])
 
     def moment(self, position: int) -> Moment:
-        one = self._listed[position]
-        return Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before)
+        return moment_of(self._listed[position])
 
     def known_keys(self) -> tuple[list[bytes | None], Iterable[int]]:
         """By position what the inputs are matched by, with nothing ignored; then the positions of which that is
         not known yet."""
         return [None] * len(self), range(len(self))
+
+
+def moment_of(one: Crossing) -> Moment:
+    """What `Crossings.moment` gives for a crossing at hand."""
+    return Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before)
 
 
 def returned_by(one: Crossing) -> tuple[bytes, str] | None:

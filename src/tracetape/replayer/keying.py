@@ -25,7 +25,7 @@ __all__ = ["Given", "Keying"]
 class Given:
     """The inputs of one call.
 
-    text:  as they are stored: a copy, which nobody changes. (Bytes would keep the encoder's buffer of 1 KB.)
+    text:  as they are stored: a copy, which nobody changes. (Bytes would keep the encoder's buffer.)
     key:   what a stub with equal ones has too.
     """
 

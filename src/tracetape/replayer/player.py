@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
@@ -159,12 +159,7 @@ class Player:
         self.halt("internal", name, messages.internal(name, error))
 
     def _finish(self, call: Call, step: Step, outcome: Outcome, items: list[Any]) -> None:
-        step.error = outcome.error if isinstance(outcome, (Raised, Streamed, Cancelled)) else None
-        if isinstance(outcome, Returned):
-            step.result = outcome.value
-        elif isinstance(outcome, Streamed):
-            step.result = tuple(items)
-        step.has_result = isinstance(outcome, (Returned, Streamed))
+        _note(step, outcome, items)
         if step.recorded is not None:
             now = live_shape(call.spec, outcome, items)
             step.outcome_changes = outcome_changes(recorded_shape(step.recorded), now)
@@ -280,12 +275,7 @@ class Player:
             self.halt("unusable", step.name, messages.not_rebuilt(step.name, str(error)))
         if stub.key is None or reader.gaps:
             step.notes = (*_not_compared(stub.crossing), *(gap.text for gap in reader.gaps))
-        step.error = outcome.error if isinstance(outcome, (Raised, Streamed)) else None
-        if isinstance(outcome, Returned):
-            step.result = outcome.value
-        elif isinstance(outcome, Streamed):
-            step.result = outcome.items
-        step.has_result = isinstance(outcome, (Returned, Streamed))
+        _note(step, outcome, outcome.items if isinstance(outcome, Streamed) else ())
         return outcome
 
     def _recorded_outcome(self, step: Step, stub: Stub, reader: Reader) -> Outcome:
@@ -303,6 +293,16 @@ class Player:
             self._end(step)
 
         return recorded_outcome(crossing, reader, exhausted)
+
+
+def _note(step: Step, outcome: Outcome, items: Iterable[Any]) -> None:
+    """How the step ended. items: of a stream, those that came."""
+    step.error = outcome.error if isinstance(outcome, (Raised, Streamed, Cancelled)) else None
+    if isinstance(outcome, Returned):
+        step.result = outcome.value
+    elif isinstance(outcome, Streamed):
+        step.result = tuple(items)
+    step.has_result = isinstance(outcome, (Returned, Streamed))
 
 
 def _not_compared(crossing: Crossing) -> tuple[str, ...]:

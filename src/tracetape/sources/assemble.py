@@ -75,15 +75,12 @@ def assemble(
 def _claimed(rows: Rows, order: Sequence[int], lost: dict[int, list[Gap]]) -> dict[int, Claimed]:
     """By the rows of their main spans, the crossings in whole spans; with those gaps of their spans that their
     convention does not speak of. The convention asked first has a span."""
-    by_trace: dict[int, list[int]] = {trace: [] for trace in dict.fromkeys(map(rows.trace_of.__getitem__, order))}
-    for row in order:
-        if row in rows.whole:
-            by_trace[rows.trace_of[row]].append(row)
     claimed: dict[int, Claimed] = {}
-    for trace, whole in by_trace.items():
+    for traced in rows.by_trace(order):
+        whole = [row for row in traced if row in rows.whole]
         for convention in CONVENTIONS:
             # Ours has seen the others when they were read.
-            seen = whole if convention is native else [row for row in order if rows.trace_of[row] == trace]
+            seen = whole if convention is native else traced
             at = {f"{rows.span_ids[row]:016x}": row for row in seen}
             for crossing in convention.crossings(SpanRows(rows, seen)):
                 found = tuple(at[one] for one in crossing.span_ids)

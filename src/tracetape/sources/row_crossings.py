@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tracetape.model.crossing import EXACT, Crossing, Kin, ValueReader
-from tracetape.model.crossings import Crossings, Moment, returned_by
+from tracetape.model.crossings import Crossings, Moment, moment_of, returned_by
 from tracetape.sources.rows import Rows
 
 __all__ = ["Claimed", "RowCrossings"]
@@ -188,8 +188,7 @@ class RowCrossings(Crossings):
         rows = self._rows
         template = rows.templates[row]
         if template is None:
-            one = self._claimed[row].crossing
-            return Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before)
+            return moment_of(self._claimed[row].crossing)
         counted, seq_at, before_at = rows.counts(row), template.seq_at, template.before_at
         return Moment(
             rows.starts[row],

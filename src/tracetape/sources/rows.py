@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import accumulate
 from typing import Any, overload
@@ -118,6 +118,15 @@ class Rows:
             return ids
         return [trace << 64 | one for trace, one in zip(self.trace_of, ids, strict=True)]
 
+    def by_trace(self, rows: Sequence[int]) -> Iterable[Sequence[int]]:
+        """Those of each trace, the traces in the order of their first rows."""
+        if len(self.traces) == 1:
+            return (rows,)
+        traces: dict[int, list[int]] = {}
+        for row in rows:
+            traces.setdefault(self.trace_of[row], []).append(row)
+        return traces.values()
+
     def counts(self, row: int) -> Sequence[int]:
         """The numbers that a row's template speaks of."""
         if len(self._first_count) != len(self) + 1:
@@ -141,7 +150,7 @@ class Rows:
         """The output of a row that is no whole span."""
         begin, number = self._lines[2 * row : 2 * row + 2]
         at, long, size = self._places[PLACES * row + 4 : PLACES * row + 7]
-        digest = f"sha256:{self._digests[DIGESTS * row + 32 : DIGESTS * (row + 1)].hex()}"
+        digest = f"sha256:{self._digest_of_result(row).hex()}"
         return Payload(self._held(digest, size, template, number, (begin + at, long)), digest, size)
 
     def utf8_of_result(self, row: int, template: Template) -> bytes:
@@ -150,9 +159,12 @@ class Rows:
         text = template.strings.text(self._lines[2 * row] + at, long)
         if text is not None:
             utf8 = text.encode("utf-8", "replace")
-            if sha256(utf8).digest() == self._digests[DIGESTS * row + 32 : DIGESTS * (row + 1)]:
+            if sha256(utf8).digest() == self._digest_of_result(row):
                 return utf8
         return self.result(row, template).text.encode()  # which looks once more, and says what is wrong
+
+    def _digest_of_result(self, row: int) -> bytearray:
+        return self._digests[DIGESTS * row + 32 : DIGESTS * (row + 1)]
 
     @staticmethod
     def _held(digest: str, size: int, template: Template, number: int, place: tuple[int, int]) -> HeldString:

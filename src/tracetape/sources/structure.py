@@ -35,13 +35,8 @@ def structure_gaps(rows: Rows, order: Sequence[int], parents: Sequence[int], sou
     order: the rows in start order. parents: by row.
     """
     gaps: list[Gap] = []
-    # A trace is looked at where its first span stands.
-    by_trace: dict[int, list[int]] = {trace: [] for trace in dict.fromkeys(map(rows.trace_of.__getitem__, order))}
-    for row in order:
-        if parents[row] < 0:
-            by_trace[rows.trace_of[row]].append(row)
-    for tops in by_trace.values():
-        gaps += _root_gaps(rows, tops, source)
+    for traced in rows.by_trace(order):
+        gaps += _root_gaps(rows, [row for row in traced if parents[row] < 0], source)
     unended = ((row, rows.whole[row]) for row in order if not rows.ends[row])
     gaps += [
         Gap("UNENDED_SPAN", f"{_name(span)} has no end: it was exported before it ended", span.where)
