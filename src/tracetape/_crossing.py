@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
+from tracetape._collecting import is_collecting
 from tracetape._delivering import adeliver, adeliver_stream, deliver, deliver_stream
 from tracetape._iterators import is_iterator, watched
 from tracetape._running import BARE, UNWATCHED, Handed, Running, begin, is_cancellation, settled
@@ -190,6 +191,8 @@ def _drive_generator(
             argument, resume = (yield item), source.send
         except GeneratorExit as leave:
             leaving = True
+            if is_collecting():
+                current = None
             if isinstance(begun, Handed) and begun.is_shared():
                 begun.end(Streamed(end="abandoned", shape=shape))
                 raise

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
+from tracetape._collecting import is_collecting
 from tracetape.model.call import BoundarySpec, Call, ContextScope, Flow, Invoke, Mode, Outcome
 
 __all__ = ["BARE", "UNWATCHED", "Handed", "Running", "begin", "is_cancellation", "settled"]
@@ -36,7 +37,7 @@ class Running:
         self.mode, self.call, self.flow = mode, call, flow
         scopes = call.scopes
         self.scope: ContextScope | None = None
-        if scopes:
+        if scopes and not is_collecting():
             self.scope = scopes[0] if len(scopes) == 1 else _Scopes(scopes)
 
     def end(self, outcome: Outcome) -> Outcome:
@@ -81,7 +82,7 @@ class Running:
         """The same for a step that may wait. When the loop throws the coroutine away, that may happen in
         another context: then nothing of ours is current there, and nothing is put back."""
         __tracebackhide__ = True
-        scope = self.scope
+        scope = self.scope if not is_collecting() else None
         before = scope.current() if scope is not None else None
         try:
             if scope is not None:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tracetape import _processes, _starting
+from tracetape._collecting import is_collecting
 from tracetape._frames import EMPTY, Frame, RecordingSession, ReplaySession, current_frame, set_frame
 from tracetape._processes import Word
 
@@ -250,7 +251,8 @@ def close(session: RecordingSession | ReplaySession) -> None:
         still = outer.replay is not None and outer.replay.is_open
         frame = replace(frame, replay=outer.replay if still else None, step=outer.step if still else None)
     _outer.pop(id(session), None)
-    set_frame(replace(frame, recordings=tuple(one for one in frame.recordings if one is not session)))
+    if not is_collecting():
+        set_frame(replace(frame, recordings=tuple(one for one in frame.recordings if one is not session)))
     _tell()
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from tracetape.codec.raw import class_name, is_exactly, mro
@@ -33,7 +33,14 @@ _SECRETS = frozenset({"Secret", "SecretStr", "SecretBytes", "_SecretBase", "_Sec
 
 _PAIRED = frozenset({"dict", "OrderedDict", "Counter", "defaultdict"})
 
-_unnoticed: ContextVar[bool] = ContextVar("tracetape_unnoticed", default=False)
+
+class _Here(threading.local):
+    """Of this thread. No ContextVar: crossings end in the collector too, see `_collecting`."""
+
+    unnoticed = False
+
+
+_here = _Here()
 
 T = TypeVar("T")
 MissingHook = Callable[[str, str], NoReturn]
@@ -43,11 +50,11 @@ MissingHook = Callable[[str, str], NoReturn]
 def unnoticed(function: Callable[..., T], *arguments: Any) -> T:
     """The function's result. What it does with a part that was not stored is our own curiosity, not a use by
     the program: it gets its text, or ValueNotRebuilt; no hook is called."""
-    token = _unnoticed.set(True)
+    before, _here.unnoticed = _here.unnoticed, True
     try:
         return function(*arguments)
     finally:
-        _unnoticed.reset(token)
+        _here.unnoticed = before
 
 
 def opaque_tag(value: object, why: str | None = None) -> dict[str, Tree]:
@@ -201,11 +208,11 @@ def _text_of(missing: Missing) -> str:
 
 
 def _say(self: Missing, *args: object) -> str:
-    return _text_of(self) if _unnoticed.get() else _use(self)
+    return _text_of(self) if _here.unnoticed else _use(self)
 
 
 def _use(self: Missing, *args: object, **kwargs: object) -> NoReturn:
-    if _unnoticed.get():
+    if _here.unnoticed:
         not_stored(object.__getattribute__(self, "_path"), _type_name(self))
     hook: MissingHook = object.__getattribute__(self, "_hook")
     hook(object.__getattribute__(self, "_path"), _type_name(self))

@@ -11,6 +11,7 @@ from typing import Any
 
 from opentelemetry.trace import SpanContext, StatusCode, TraceFlags
 
+from tracetape._collecting import is_collecting
 from tracetape._crossing import BARE
 from tracetape._frames import FrameScope, current_frame
 from tracetape.codec import encode, unnoticed
@@ -131,7 +132,7 @@ class Recorder:
             return  # a forked child leaves the call too: it is the parent's to end
         for run in self._runs:
             run.ended(opened.seq)
-        if type(outcome) is not Streamed:
+        if type(outcome) is not Streamed and not is_collecting():
             # Not what was called inside it.
             _last.set((self._runs[-1].trace_id if self._runs else "", opened.seq))
         if guard("an outcome", unnoticed, self._close, opened, call, outcome) is None:
@@ -159,7 +160,8 @@ class Recorder:
             model=model,
             build_id=self._settings.build_id or host.revision(),
         )
-        _last.set((trace_id, seq))
+        if not is_collecting():
+            _last.set((trace_id, seq))
         started = time.time_ns()
         attributes = {**said.attributes, **own}
         span = host.start_span(name, attributes, started, parent)

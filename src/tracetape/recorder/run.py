@@ -16,6 +16,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import StatusCode
 
 from tracetape import __version__, _processes, _sessions
+from tracetape._collecting import is_collecting
 from tracetape._processes import OpenRun
 from tracetape.config import settings
 from tracetape.errors import RecordingError, UsageError
@@ -133,7 +134,8 @@ class Run:
         if os.getpid() != self._process:
             self._leave()  # a forked child leaves the block too: the root is the parent's to end
             return
-        if otel_context.get_current() is self.root.context or host.nearest_in(self.trace_id) is not None:
+        is_current = otel_context.get_current() is self.root.context or host.nearest_in(self.trace_id) is not None
+        if is_current and not is_collecting():
             # By attaching what was before, not by a token: the block may be left in another context; and an
             # exception out of a signal handler may have left a call of it current.
             otel_context.attach(self._still_before())

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
 
+from tracetape._collecting import is_collecting
 from tracetape._crossing import BARE
 from tracetape._frames import Frame, FrameScope, ReplaySession, current_frame
 from tracetape._sessions import is_ambiguous
@@ -138,7 +139,7 @@ class Player:
             self._cut = f"{step.name} ran live"
             if not self.running:  # else what is open may be another's that still runs
                 self.after_live(step.name)
-        if not isinstance(outcome, Streamed):
+        if not isinstance(outcome, Streamed) and not is_collecting():
             _last.set((self._token, weakref.ref(step)))  # not what was called inside it
         self._raise_again()  # the program caught it inside this call
         try:
@@ -194,7 +195,8 @@ class Player:
             step.stale, step.after_cut = decision.stale, after
             self.ledger.enter(step, match, lends=match.kind == "changed" and decision.action in ("serve", "patch"))
             self._report.steps.append(step)
-            _last.set((self._token, weakref.ref(step)))
+            if not is_collecting():
+                _last.set((self._token, weakref.ref(step)))
             if match.renamed and self.ledger.renaming is not None:
                 self._report.renamed_ids = self.ledger.renaming.renamed
         if decision.action == "halt":

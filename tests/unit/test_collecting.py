@@ -1,0 +1,86 @@
+"""`_collecting`: what the collector ends leaves the context of whom it interrupted as it was."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from pathlib import Path
+
+from tracetape._collecting import is_collecting
+
+INTERRUPTED = """
+import contextvars, gc, sys
+from pathlib import Path
+import tracetape
+from tracetape import _sessions
+
+@tracetape.boundary("talk")
+def talk():
+    try:
+        yield 1
+        yield 2
+    finally:
+        tidy()
+
+@tracetape.boundary("tidy")
+def tidy():
+    return None
+
+@tracetape.boundary("ask")
+def ask():
+    return 1
+
+def leave_behind(folder):
+    class Holder: pass
+    one = Holder()
+    one.self, one.stream = one, talk()
+    next(one.stream)
+
+def interrupted(frame):
+    gc.set_threshold(gc.get_count()[0] + after, 10**6, 10**6)
+    gc.enable()
+    plain(frame)
+    gc.disable()
+
+folder, plain = Path(sys.argv[1]), _sessions.set_frame
+others = [contextvars.ContextVar(str(number)) for number in range(int(sys.argv[2]))]
+for one in others:
+    one.set(None)
+gc.collect()
+gc.disable()
+for after in [*range(-2, 10)] * 10:
+    with tracetape.record(folder / "abandoned.jsonl", mode="w"):
+        leave_behind(folder)
+    _sessions.set_frame = interrupted
+    with tracetape.record(folder / "run.jsonl", mode="w") as run:
+        _sessions.set_frame = plain
+        contextvars.copy_context().run(ask)
+    assert [one.boundary for one in run.recording.crossings] == ["ask"], run.recording.gaps
+    gc.collect()
+"""
+
+
+def test_it_is_at_work_in_what_it_finalizes_and_nowhere_else() -> None:
+    class Seen:
+        def __del__(self) -> None:
+            seen.append(is_collecting())
+
+    seen: list[bool] = []
+    gc.collect()
+    one = Seen()
+    one.itself = one  # type: ignore[attr-defined]
+    del one
+    gc.collect()
+    two = Seen()
+    del two
+    assert seen == [sys.version_info < (3, 12), False]
+    assert not is_collecting()
+
+
+def test_streams_that_the_collector_closes_in_the_middle_of_a_set_harm_nothing(tmp_path: Path) -> None:
+    for others in range(6):
+        done = subprocess.run(
+            [sys.executable, "-c", INTERRUPTED, str(tmp_path), str(others)], capture_output=True, text=True
+        )
+        assert (done.returncode, done.stderr) == (0, ""), (others, done.stderr)
