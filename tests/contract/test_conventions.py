@@ -10,6 +10,7 @@ from tracetape.model.payload import Payload
 from tracetape.model.span import Scope, SpanRecord
 from tracetape.semconv import names
 from tracetape.sources.conventions.registry import CONVENTIONS
+from tracetape.sources.formats.chronicle_json import ENVELOPE
 
 TRACE = "0a" * 16
 
@@ -41,8 +42,31 @@ def native_span(number: int) -> SpanRecord:
     )
 
 
+def envelope_span(number: int) -> SpanRecord:
+    result = '{"completion":"x","error":null}' if number != 2 else '{"error":"no","error_type":"ValueError"}'
+    return SpanRecord(
+        trace_id=TRACE,
+        span_id=f"{number:016x}",
+        parent_id="e" * 16,
+        name="place_order",
+        start_ns=1_000 + number,
+        end_ns=1_000 + number,
+        scope=Scope("chronicle", "1.0"),
+        attributes={
+            f"{ENVELOPE}node_id": "place_order",
+            f"{ENVELOPE}boundary_kind": "tool",
+            f"{ENVELOPE}sequence": number,
+            f"{ENVELOPE}input_state": '{"graph_state":{"n":1}}',
+            f"{ENVELOPE}action_result": result,
+        },
+    )
+
+
 # By convention, the spans of a trace of three crossings.
-SPECIMENS = {"tracetape": [native_span(number) for number in (1, 2, 3)]}
+SPECIMENS = {
+    "tracetape": [native_span(number) for number in (1, 2, 3)],
+    "Chronicle": [envelope_span(number) for number in (1, 2, 3)],
+}
 
 STRANGERS = [
     SpanRecord(trace_id=TRACE, span_id="f" * 16, parent_id=None, name="GET /", kind="SERVER"),

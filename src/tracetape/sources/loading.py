@@ -35,7 +35,8 @@ def load(
 
     sources:   paths. A directory is all files in it. The format is told by content, never by name: OTLP
                JSON (lines, documents, arrays, bare spans, log lines between) and OTLP protobuf (one message,
-               framed, delimited), each also inside gzip or zstd.
+               framed, delimited); what Jaeger, Tempo, Grafana, Zipkin, Phoenix and MLflow answer or download;
+               what the SDK's console exporter prints; Chronicle's trace folders. Each also inside gzip or zstd.
     trace_id:  the trace to take where there are several: hex in any case, leading zeros optional.
     traces:    "one", or "all": the whole source is one run.
     types:     classes that values may be rebuilt as although no loaded module has them by name.

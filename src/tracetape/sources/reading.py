@@ -13,6 +13,7 @@ from tracetape.sources.batches import Batch
 from tracetape.sources.detect import HEAD, TEXT, framing_of
 from tracetape.sources.fetch import Stream, opened
 from tracetape.sources.formats import Format
+from tracetape.sources.formats.phoenix_pages import INCOMPLETE, LAST
 from tracetape.sources.formats.registry import FORMATS, format_of
 from tracetape.sources.formats.unread import WRONG_SIGNAL, unread_layout
 from tracetape.sources.framed_records import read_binary
@@ -47,12 +48,13 @@ def read_files(paths: Iterable[Path], *, hold: bool = False) -> Iterator[Item]:
     be used: NOT_JSON, NOT_PROTOBUF, TRUNCATED_FILE, WRONG_SIGNAL or UNKNOWN_FORMAT. A file that is merely
     empty gives nothing.
     """
-    lines = Lines()
+    lines, pages = Lines(), _Pages()
     for path in paths:
         with opened(path) as stream:
             # Absolute: the program may go to another folder before it asks for a value.
             place = path.absolute() if hold and stream.plain else None
-            yield from _read(stream, place, lines)
+            yield from pages.watch(_read(stream, place, lines))
+    yield from pages.missing()
 
 
 def _read(stream: Stream, place: Path | None, lines: Lines) -> Iterator[Item]:
@@ -112,6 +114,28 @@ def _spans(
             number += 1
         if own is not None and first is not None and number == 1:
             own.learn(record.place[0], first)
+
+
+class _Pages:
+    """Which pages of a backend's answer were met: one that has others behind it lacks something only where the
+    last one is not there."""
+
+    def __init__(self) -> None:
+        self._incomplete: list[Gap] = []
+        self._has_last = False
+
+    def watch(self, items: Iterable[Item]) -> Iterator[Item]:
+        for item in items:
+            if isinstance(item, Gap) and item.code == LAST:
+                self._has_last = True
+            elif isinstance(item, Gap) and item.code == INCOMPLETE:
+                self._incomplete.append(item)
+            else:
+                yield item
+
+    def missing(self) -> Iterator[Gap]:
+        if not self._has_last:
+            yield from self._incomplete
 
 
 class _Tally:
@@ -178,4 +202,5 @@ def _advice(code: str, text: str) -> str:
         return "Give the export of traces."
     if "<!doctype" in text.lower() or "<html" in text.lower():
         return "It is a web page: the address was wrong, or needs a login. Save the trace itself."
-    return f"Read are: {', '.join(one.name for one in FORMATS)} (plain, gzip or zstd)."
+    known = ", ".join(one.name for one in FORMATS)
+    return f"Read are, plain or in gzip or zstd: {known}."

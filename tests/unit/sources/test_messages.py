@@ -102,7 +102,9 @@ def test_plain_text(here):
     assert text_of(FormatError, "notes.txt") == (
         "NOT_JSON",
         "notes.txt: line 1 is not JSON: 'buy milk'. "
-        "Read are: OTLP JSON, OTLP JSON spans, OTLP protobuf (plain, gzip or zstd).",
+        "Read are, plain or in gzip or zstd: OTLP JSON, OTLP JSON spans, OTLP protobuf, Jaeger API v3, "
+        "Jaeger JSON, Tempo JSON, Zipkin JSON, Phoenix JSON, Phoenix OTLP JSON, MLflow JSON, "
+        "OpenTelemetry SDK console, Chronicle JSON.",
     )
 
 

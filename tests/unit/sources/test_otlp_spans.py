@@ -124,7 +124,7 @@ def test_no_end_is_none(end):
 def test_times_that_are_none_are_refused():
     assert refused(endTimeUnixNano="soon") == (
         "BAD_FIELD: span 'n' (f:1): endTimeUnixNano should be a number of 64 bits, or its digits as a string, not "
-        "'soon'. The file is not OTLP JSON as the OTLP specification has it, or was edited."
+        "'soon'. The file is not in the form that it seems to be in, or was edited: export it again."
     )
 
 
@@ -200,15 +200,19 @@ def test_protobuf_without_ids_is_another_signal():
     assert caught.value.code == "WRONG_SIGNAL"
 
 
-def test_tempos_v2_answer_is_not_an_empty_trace():
+def test_tempos_v2_answer_is_unwrapped():
     inner = proto(trace_id=b"1" * 16, span_id=b"2" * 8, name="n")
     assert len(inner) < 128
+    whole = bytes((0x0A, len(inner))) + inner + b"\x12\x00"
 
-    with pytest.raises(FormatError) as caught:
-        list(otlp_proto.read(Record(bytes((0x0A, len(inner))) + inner, "f")))
+    [span] = otlp_proto.read(Record(whole, "f"))
+    assert isinstance(span, SpanRecord)
+    assert span.name == "n"
 
-    assert caught.value.code == "UNKNOWN_FORMAT"
-    assert "Tempo" in str(caught.value)
+    [gap, span] = otlp_proto.read(Record(whole + b"\x18\x01\x22\x08too long", "f"))
+    assert isinstance(gap, Gap)
+    assert (gap.code, gap.where) == ("PARTIAL_TRACE", "f")
+    assert gap.text.startswith("Tempo has given a part of the trace alone: too long. Raise ")
 
 
 def test_a_new_kind_in_protobuf_is_unspecified():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tracetape.sources.conventions import Convention, native
+from tracetape.sources.conventions import Convention, chronicle, native
 
 __all__ = ["CONVENTIONS"]
 
-CONVENTIONS: tuple[Convention, ...] = (native,)
+CONVENTIONS: tuple[Convention, ...] = (native, chronicle)

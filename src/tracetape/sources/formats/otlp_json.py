@@ -9,7 +9,7 @@ from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.formats.otlp_span import attributes_of, field, list_of, map_of, scope_of, span_of
 from tracetape.sources.records import Record
 
-__all__ = ["claims", "name", "read"]
+__all__ = ["claims", "name", "read", "spans_in"]
 
 name = "OTLP JSON"
 
@@ -25,9 +25,13 @@ def read(record: Record) -> Iterator[SpanRecord | Gap]:
 
     Raises FormatError BAD_TRACE_ID, BAD_SPAN_ID, BAD_FIELD or TOO_DEEP.
     """
-    where = record.where
-    content = map_of(record.content, "the record", where)
-    for group in list_of(field(content, "resourceSpans"), "resourceSpans", where):
+    content = map_of(record.content, "the record", record.where)
+    yield from spans_in(field(content, "resourceSpans"), record.where)
+
+
+def spans_in(groups: Any, where: str) -> Iterator[SpanRecord | Gap]:
+    """The spans of a list of ResourceSpans. Raises FormatError as `read` does."""
+    for group in list_of(groups, "resourceSpans", where):
         gaps: list[Gap] = []
         about = map_of(group.get("resource"), "resource", where)
         resource = attributes_of(about.get("attributes"), f"the resource ({where})", gaps)

@@ -1,4 +1,4 @@
-"""OTLP protobuf: a TracesData message, which is an ExportTraceServiceRequest byte for byte."""
+"""OTLP protobuf: a TracesData message, which is an ExportTraceServiceRequest byte for byte, or Tempo's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from tracetape.errors import FormatError
 from tracetape.model.span import NOTHING, Event, Gap, Link, Scope, SpanRecord, Status
-from tracetape.sources.detect import varint
 from tracetape.sources.formats.span_rules import (
     KINDS,
     NAN,
@@ -15,6 +14,8 @@ from tracetape.sources.formats.span_rules import (
     add_attribute,
     finished_span,
 )
+from tracetape.sources.formats.tempo_json import partial
+from tracetape.sources.formats.tempo_proto import trace_by_id
 from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_from_bytes
 from tracetape.sources.records import SKIPPED, Record
 
@@ -44,7 +45,9 @@ def read(record: Record) -> Iterator[SpanRecord | Gap]:
         size = len(content)
         yield Gap(SKIPPED, f"{size:,} bytes that are not an OTLP protobuf message: damaged, or cut off", where)
         return
-    empty = True
+    if isinstance(content, bytes) and not _has_spans(data):
+        data, said = _unwrapped(content, data, where)
+        yield from said
     for group in data.resource_spans:
         gaps: list[Gap] = []
         resource = _attributes(group.resource.attributes, f"the resource ({where})", gaps)
@@ -52,10 +55,7 @@ def read(record: Record) -> Iterator[SpanRecord | Gap]:
         for scoped in group.scope_spans:
             scope = Scope(scoped.scope.name, scoped.scope.version)
             for span in scoped.spans:
-                empty = False
                 yield _span(span, resource, scope, where)
-    if empty and isinstance(content, bytes):
-        _refuse_wrapped(content, where)
 
 
 def _parsed(content: Any) -> TracesData | None:
@@ -71,16 +71,17 @@ def _parsed(content: Any) -> TracesData | None:
     return data
 
 
-def _refuse_wrapped(content: bytes, where: str) -> None:
-    """Tempo's v2 answer is a TracesData inside field 1, and parses as a TracesData without spans."""
-    size = varint(content, 1)
-    inner = _parsed(content[size[1] : size[1] + size[0]]) if size else None
-    if inner and any(scoped.spans for group in inner.resource_spans for scoped in group.scope_spans):
-        raise FormatError(
-            f"{where}: looks like an answer of Tempo's /api/v2/traces in protobuf, which is not read. "
-            "Ask for /api/traces/{id} with Accept: application/protobuf, which gives OTLP protobuf.",
-            code="UNKNOWN_FORMAT",
-        )
+def _has_spans(data: TracesData) -> bool:
+    return any(scoped.spans for group in data.resource_spans for scoped in group.scope_spans)
+
+
+def _unwrapped(content: bytes, data: TracesData, where: str) -> tuple[TracesData, list[Gap]]:
+    """Tempo's v2 answer has the trace in its field 1, and parses as a TracesData without spans."""
+    answer = trace_by_id(content)
+    inner = _parsed(answer.trace) if answer is not None else None
+    if answer is None or inner is None or not _has_spans(inner):
+        return data, []
+    return inner, [partial(answer.message, where)] if answer.is_partial else []
 
 
 def _span(span: Span, resource: dict[str, Any], scope: Scope, where: str) -> SpanRecord:

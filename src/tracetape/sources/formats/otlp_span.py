@@ -23,7 +23,20 @@ from tracetape.sources.formats.span_rules import (
 )
 from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_from_text
 
-__all__ = ["attributes_of", "field", "list_of", "map_of", "refuse", "scope_of", "span_of"]
+__all__ = [
+    "any_value",
+    "attributes_of",
+    "enum_of",
+    "field",
+    "list_of",
+    "map_of",
+    "number_of",
+    "refuse",
+    "scope_of",
+    "span_of",
+    "text_of",
+    "whole",
+]
 
 _SNAKE = {
     "resourceSpans": "resource_spans",
@@ -73,15 +86,15 @@ def map_of(value: Any, name: str, where: str) -> dict[str, Any]:
 def refuse(name: str, expected: str, value: Any, where: str) -> NoReturn:
     """Raise FormatError BAD_FIELD."""
     raise FormatError(
-        f"{where}: {name} should be {expected}, not {repr(value)[:60]}. The file is not OTLP JSON as the OTLP "
-        "specification has it, or was edited.",
+        f"{where}: {name} should be {expected}, not {repr(value)[:60]}. The file is not in the form that it seems "
+        "to be in, or was edited: export it again.",
         code="BAD_FIELD",
     )
 
 
 def scope_of(value: Any, where: str) -> Scope:
     scope = map_of(value, "scope", where)
-    return Scope(_text(scope.get("name")), _text(scope.get("version"))) if scope else Scope()
+    return Scope(text_of(scope.get("name")), text_of(scope.get("version"))) if scope else Scope()
 
 
 def span_of(span: dict[str, Any], resource: Mapping[str, Any], scope: Scope, where: str) -> SpanRecord:
@@ -89,21 +102,21 @@ def span_of(span: dict[str, Any], resource: Mapping[str, Any], scope: Scope, whe
 
     Raises FormatError BAD_TRACE_ID, BAD_SPAN_ID or BAD_FIELD, naming the span and the field.
     """
-    name = _text(span.get("name"))
+    name = text_of(span.get("name"))
     what = f"span {name[:80]!r} ({where})"
     gaps: list[Gap] = []
     status = map_of(span.get("status"), "status", what)
-    end = _number(field(span, "endTimeUnixNano"), "endTimeUnixNano", what)
+    end = number_of(field(span, "endTimeUnixNano"), "endTimeUnixNano", what)
     attributes = span.get("attributes")
     return finished_span(
         trace_id=id_from_text(field(span, "traceId"), TRACE_ID_BYTES, what),
         span_id=id_from_text(field(span, "spanId"), SPAN_ID_BYTES, what),
         parent_id=id_from_text(field(span, "parentSpanId"), SPAN_ID_BYTES, f"the parent of {what}"),
         name=name,
-        kind=_enum(span.get("kind"), KINDS),
-        start_ns=_number(field(span, "startTimeUnixNano"), "startTimeUnixNano", what),
+        kind=enum_of(span.get("kind"), KINDS),
+        start_ns=number_of(field(span, "startTimeUnixNano"), "startTimeUnixNano", what),
         end_ns=end or None,
-        status=Status(_enum(status.get("code"), STATUS_CODES), _text(status.get("message")))
+        status=Status(enum_of(status.get("code"), STATUS_CODES), text_of(status.get("message")))
         if status
         else Status(),
         attributes=attributes_of(attributes, what, gaps) if attributes else NOTHING,
@@ -111,7 +124,7 @@ def span_of(span: dict[str, Any], resource: Mapping[str, Any], scope: Scope, whe
         links=tuple(_link(one, what, gaps) for one in list_of(span.get("links"), "links", what)),
         resource=resource,
         scope=scope,
-        dropped_attributes=_number(field(span, "droppedAttributesCount"), "droppedAttributesCount", what),
+        dropped_attributes=number_of(field(span, "droppedAttributesCount"), "droppedAttributesCount", what),
         gaps=tuple(gaps),
         where=where,
     )
@@ -125,11 +138,11 @@ def attributes_of(value: Any, what: str, gaps: list[Gap], depth: int = 0) -> dic
         if type(key) is not str:
             refuse("an attribute's key", "a string", key, what)
         content = pair.get("value")
-        add_attribute(attributes, key, _any_value(content, key, what, gaps, depth), what, gaps)
+        add_attribute(attributes, key, any_value(content, key, what, gaps, depth), what, gaps)
     return attributes
 
 
-def _any_value(value: Any, key: str, what: str, gaps: list[Gap], depth: int) -> Any:
+def any_value(value: Any, key: str, what: str, gaps: list[Gap], depth: int) -> Any:
     """An AnyValue (opentelemetry/proto/common/v1/common.proto); an empty one is None."""
     if depth > _MAX_DEPTH:
         raise too_deep(what)
@@ -151,7 +164,7 @@ def _any_value(value: Any, key: str, what: str, gaps: list[Gap], depth: int) -> 
             return _double(content, key, what)
         if kind in ("arrayValue", "array_value"):
             values = list_of(map_of(content, repr(key), what).get("values"), f"{key!r}.values", what)
-            return [_any_value(one, key, what, gaps, depth + 1) for one in values]
+            return [any_value(one, key, what, gaps, depth + 1) for one in values]
         if kind in ("kvlistValue", "kvlist_value"):
             pairs = map_of(content, repr(key), what).get("values")
             return attributes_of(pairs, f"{key!r} of {what}", gaps, depth + 1)
@@ -161,7 +174,7 @@ def _any_value(value: Any, key: str, what: str, gaps: list[Gap], depth: int) -> 
 
 
 def _int64(value: Any, key: str, what: str) -> int:
-    number = _whole(value)
+    number = whole(value)
     if number is None or not -(2**63) <= number < 2**63:
         refuse(f"the integer {key!r}", "a number of 64 bits", value, what)
     return number
@@ -187,17 +200,17 @@ def _bytes(value: Any, key: str, what: str) -> bytes:
         refuse(f"the bytes {key!r}", "base64", value, what)
 
 
-def _number(value: Any, name: str, what: str) -> int:
+def number_of(value: Any, name: str, what: str) -> int:
     """An unsigned 64-bit number, 0 where it is absent."""
     if value is None:
         return 0
-    number = _whole(value)
+    number = whole(value)
     if number is None or not 0 <= number < 2**64:
         refuse(name, "a number of 64 bits, or its digits as a string", value, what)
     return number
 
 
-def _whole(value: Any) -> int | None:
+def whole(value: Any) -> int | None:
     if type(value) is int:
         return value
     if type(value) is str:
@@ -207,7 +220,7 @@ def _whole(value: Any) -> int | None:
     return int(value) if type(value) is float and value.is_integer() else None
 
 
-def _enum(value: Any, names: tuple[str, ...]) -> str:
+def enum_of(value: Any, names: tuple[str, ...]) -> str:
     """An enum as its number (OTLP JSON) or name (protobuf's JSON mapping); the first name for all else."""
     if type(value) is int:
         return names[value] if 0 <= value < len(names) else names[0]
@@ -219,8 +232,8 @@ def _enum(value: Any, names: tuple[str, ...]) -> str:
 
 def _event(event: dict[str, Any], what: str, gaps: list[Gap]) -> Event:
     return Event(
-        _text(event.get("name")),
-        _number(field(event, "timeUnixNano"), "timeUnixNano", what),
+        text_of(event.get("name")),
+        number_of(field(event, "timeUnixNano"), "timeUnixNano", what),
         attributes_of(event.get("attributes"), f"an event of {what}", gaps),
     )
 
@@ -233,5 +246,5 @@ def _link(link: dict[str, Any], what: str, gaps: list[Gap]) -> Link:
     )
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     return value if type(value) is str else ""

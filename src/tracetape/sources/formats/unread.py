@@ -27,43 +27,7 @@ def unread_layout(content: dict[str, Any] | bytes) -> tuple[str, str]:
     for key, signal in _SIGNALS.items():
         if key in content:
             return WRONG_SIGNAL, f"an OTLP export of {signal}"
-    return UNKNOWN_FORMAT, _backend(content) or f"a JSON object with the keys {_keys(content)}"
-
-
-def _backend(content: dict[str, Any]) -> str:
-    data = content.get("data")
-    first = data[0] if isinstance(data, list) and data else data
-    first = first if isinstance(first, dict) else {}
-    trace = content.get("trace")
-    if "traceID" in content and "spans" in content:
-        return "a trace as Jaeger's UI has it (legacy Jaeger JSON)"
-    if "traceID" in first or ("errors" in content and "data" in content):
-        return "an answer of Jaeger's /api/traces (legacy Jaeger JSON)"
-    if "result" in content or "httpCode" in _dict(content.get("error")):
-        return "an answer of Jaeger's /api/v3/traces"
-    if "batches" in content:
-        return "an answer of Tempo's /api/traces, or Grafana's export of one"
-    if isinstance(trace, dict) and "trace_info" in trace:
-        return "an answer of MLflow's traces/get"
-    if isinstance(trace, dict):
-        return "an answer of Tempo's /api/v2/traces"
-    if "trace_id" in _dict(content.get("info")):
-        return "a trace of MLflow's client"
-    if isinstance(content.get("traces"), list):
-        return "an answer of Tempo's search, which has no spans"
-    if "localEndpoint" in content or ("traceId" in content and "id" in content):
-        return "a span of Zipkin v2"
-    if str(_dict(content.get("context")).get("trace_id", "")).startswith("0x"):
-        return "a span as the OpenTelemetry SDK's console exporter prints it"
-    if "context" in content or "context.trace_id" in content:
-        return "a span of Phoenix"
-    if "trace_id" in first or "context" in first or "getTraceByOtelId" in first:
-        return "an answer of Phoenix"
-    return ""
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return UNKNOWN_FORMAT, f"a JSON object with the keys {_keys(content)}"
 
 
 def _keys(content: dict[str, Any]) -> str:
