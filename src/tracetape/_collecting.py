@@ -19,7 +19,11 @@ _phases = OrderedDict.fromkeys(("start", "stop"))
 
 
 def _is_started() -> bool:
-    return next(reversed(_phases)) == "start"
+    while True:
+        try:
+            return next(reversed(_phases)) == "start"
+        except RuntimeError:
+            pass  # the collector has begun or ended in another thread, between the two steps
 
 
 def _never() -> bool:

@@ -8,11 +8,26 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-__all__ = ["SESSION", "Settings", "environment", "leave_session", "proxies", "session", "settings"]
+__all__ = [
+    "SESSION",
+    "Access",
+    "FolderSettings",
+    "Settings",
+    "access",
+    "environment",
+    "folder_settings",
+    "leave_session",
+    "otlp_protocol",
+    "proxies",
+    "said_in_environment",
+    "session",
+    "settings",
+]
 
 # Set by an open `record` or `replay`, for the processes that the program starts; see `_processes`.
 SESSION = "TRACETAPE_SESSION"
@@ -20,7 +35,15 @@ SESSION = "TRACETAPE_SESSION"
 DEFAULT_EXPORT_LIMIT = 262_144
 PIECE_LIMIT = 2_000
 
+DEFAULT_FOLDER = "tracetape-runs"
+DEFAULT_FOLDER_BYTES = 2**30
+DEFAULT_FOLDER_SECONDS = 7 * 86_400
+
 _CONTENT = ("full", "off")
+_MIRROR = ("openinference", "gen_ai")
+_OTLP_PROTOCOLS = ("grpc", "http/protobuf")
+_said: set[str] = set()
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _GENAI_CONTENT = ("NO_CONTENT", "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT", "true", "false")
 _PROXIES = (
     "HTTP_PROXY",
@@ -54,6 +77,7 @@ class Settings:
                     OTEL_[SPAN_]ATTRIBUTE_VALUE_LENGTH_LIMIT is less.
     service_name:   OTEL_SERVICE_NAME, for files written where no SDK is set up.
     otlp_hosts:     `host:port` of the OTLP endpoints; a replay lets telemetry through to them.
+    mirror:         TRACETAPE_MIRROR, the conventions under whose names payloads go on the host's spans as well.
     """
 
     build_id: str | None = None
@@ -62,6 +86,64 @@ class Settings:
     piece_limit: int = PIECE_LIMIT
     service_name: str = "unknown_service"
     otlp_hosts: tuple[str, ...] = ()
+    mirror: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSettings:
+    """Where the exporter `tracetape` writes its files, and which of them it keeps.
+
+    path:         TRACETAPE_DIR, a folder; relative to where the program starts.
+    max_bytes:    TRACETAPE_DIR_MAX_BYTES, of all its files together; 0 is without end.
+    max_seconds:  TRACETAPE_DIR_MAX_AGE, since a file was written; seconds, or `7d`, `12h`, `30m`; 0: no end.
+    """
+
+    path: str = DEFAULT_FOLDER
+    max_bytes: int = DEFAULT_FOLDER_BYTES
+    max_seconds: int = DEFAULT_FOLDER_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a server that has traces is told of who asks. Never printed.
+
+    token:   TRACETAPE_<BACKEND>_TOKEN, sent as a bearer token. basic: TRACETAPE_<BACKEND>_BASIC, `user:password`.
+    tenant:  TRACETAPE_TEMPO_TENANT, for a Tempo of several.
+    """
+
+    token: str = field(default="", repr=False)
+    basic: str = field(default="", repr=False)
+    tenant: str = ""
+
+    @property
+    def is_given(self) -> bool:
+        return bool(self.token or self.basic)
+
+    def headers(self) -> dict[str, str]:
+        found = {}
+        if self.token:
+            found["Authorization"] = f"Bearer {self.token}"
+        elif self.basic:
+            found["Authorization"] = "Basic " + b64encode(self.basic.encode("utf-8")).decode("ascii")
+        if self.tenant:
+            found["X-Scope-OrgID"] = self.tenant
+        return found
+
+
+def access(backend: str, environ: Mapping[str, str] | None = None) -> Access:
+    """What the environment says for a backend, by its name: `jaeger`, `tempo`, `phoenix`, `mlflow`, or `http`."""
+    env = os.environ if environ is None else environ
+    stem = f"TRACETAPE_{backend.upper()}"
+    tenant = _header(env, f"{stem}_TENANT") if backend == "tempo" else ""
+    return Access(_header(env, f"{stem}_TOKEN"), _header(env, f"{stem}_BASIC"), tenant)
+
+
+def _header(env: Mapping[str, str], name: str) -> str:
+    said = env.get(name, "").strip()
+    if said.isprintable():
+        return said
+    warnings.warn(f"{name} holds control characters, and is not sent", RuntimeWarning, stacklevel=4)
+    return ""
 
 
 def settings(environ: Mapping[str, str] | None = None) -> Settings:
@@ -74,7 +156,33 @@ def settings(environ: Mapping[str, str] | None = None) -> Settings:
         piece_limit=_piece_limit(env),
         service_name=env.get("OTEL_SERVICE_NAME") or "unknown_service",
         otlp_hosts=tuple(dict.fromkeys(filter(None, (_host(env.get(name, "")) for name in _OTLP_ENDPOINTS)))),
+        mirror=_mirror(env),
     )
+
+
+def folder_settings(environ: Mapping[str, str] | None = None) -> FolderSettings:
+    """What the environment says of the folder of the exporter `tracetape`."""
+    env = os.environ if environ is None else environ
+    return FolderSettings(
+        path=env.get("TRACETAPE_DIR") or DEFAULT_FOLDER,
+        max_bytes=_whole(env, "TRACETAPE_DIR_MAX_BYTES", DEFAULT_FOLDER_BYTES),
+        max_seconds=_duration(env, "TRACETAPE_DIR_MAX_AGE", DEFAULT_FOLDER_SECONDS),
+    )
+
+
+def otlp_protocol(environ: Mapping[str, str] | None = None) -> str:
+    """`grpc` or `http/protobuf`, by the variables of the stock exporters; gRPC is their default and ours."""
+    env = os.environ if environ is None else environ
+    name = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+    if not env.get(name, "").strip():
+        name = "OTEL_EXPORTER_OTLP_PROTOCOL"
+    return _choice(env, name, _OTLP_PROTOCOLS, "grpc") or "grpc"
+
+
+def said_in_environment(*names: str) -> tuple[str, str] | None:
+    """The first of these variables that is set, and its value; for a message that names it."""
+    found = ((name, os.environ.get(name, "").strip()) for name in names)
+    return next(((name, value) for name, value in found if value), None)
 
 
 def proxies(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -134,6 +242,40 @@ def _positive(env: Mapping[str, str], name: str, default: int) -> int:
         f"{name}={said!r} is not a positive whole number; {default} is used", RuntimeWarning, stacklevel=3
     )
     return default
+
+
+def _whole(env: Mapping[str, str], name: str, default: int) -> int:
+    said = env.get(name, "").strip()
+    return 0 if said == "0" else _positive(env, name, default)
+
+
+def _duration(env: Mapping[str, str], name: str, default: int) -> int:
+    said = env.get(name, "").strip()
+    if not said:
+        return default
+    found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", said.lower())
+    if found is not None:
+        return int(found[1]) * _SECONDS[found[2]]
+    warnings.warn(
+        f"{name}={said!r} is not a number of seconds, or of 30m, 12h, 7d; {default} is used",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return default
+
+
+def _mirror(env: Mapping[str, str]) -> tuple[str, ...]:
+    said = [word.strip().lower() for word in env.get("TRACETAPE_MIRROR", "").split(",") if word.strip()]
+    unknown = [word for word in said if word not in _MIRROR]
+    text = (
+        f"TRACETAPE_MIRROR={','.join(said)!r}: {', '.join(map(repr, unknown))} is not one of "
+        f"{', '.join(_MIRROR)}; it is ignored"
+    )
+    if unknown and text not in _said:
+        # By ourselves: the SDK adds filters of its own, after which Python says all warnings once more.
+        _said.add(text)
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+    return tuple(word for word in _MIRROR if word in said)
 
 
 def _piece_limit(env: Mapping[str, str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from tracetape._collecting import is_collecting
@@ -84,3 +85,23 @@ def test_streams_that_the_collector_closes_in_the_middle_of_a_set_harm_nothing(t
             [sys.executable, "-c", INTERRUPTED, str(tmp_path), str(others)], capture_output=True, text=True
         )
         assert (done.returncode, done.stderr) == (0, ""), (others, done.stderr)
+
+
+def test_a_collector_in_another_thread_is_no_reason_to_raise() -> None:
+    ended = threading.Event()
+
+    def collect() -> None:
+        while not ended.is_set():
+            gc.collect(0)
+
+    interval = sys.getswitchinterval()
+    collecting = threading.Thread(target=collect)
+    collecting.start()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(1_000_000):
+            is_collecting()
+    finally:
+        sys.setswitchinterval(interval)
+        ended.set()
+        collecting.join()

@@ -210,12 +210,29 @@ def show(source: str, crossing: str | None, as_json: bool, trace_id: str | None,
       tracetape show run.otlp.jsonl
       tracetape show run.otlp.jsonl --crossing place_order@1
       tracetape show run.otlp.jsonl --json | jq .crossings[0].inputs
+      tracetape show jaeger+http://localhost:16686/4bf92f3577b34da6a3ce929d0e0e4736
+
+    SOURCE is a file, a folder or a URL; of one with several traces, which are listed, --trace chooses one.
     """
-    from tracetape.cli import checking, render
+    from tracetape.cli import checking, listing_runs, render
     from tracetape.cli.crossing_page import crossing_in_full
     from tracetape.cli.tree import tree_lines
+    from tracetape.errors import TraceSelectionError
 
-    recording = _load(source, trace_id, traces)
+    is_open = trace_id is None and traces == "one" and crossing is None
+    found = listing_runs.runs(source) if is_open and listing_runs.is_large(source) else {}
+    try:
+        recording = _load(source, trace_id, traces) if len(found) < 2 else None
+    except TraceSelectionError as error:
+        if not is_open or error.code != "AMBIGUOUS_TRACE":
+            raise
+        found, recording = listing_runs.runs(source), None
+    if recording is None:
+        if as_json:
+            render.print_json(listing_runs.as_json(found))
+        else:
+            render.print_lines(listing_runs.lines(source, found))
+        return
     if crossing is not None:
         one = checking.crossing_named(recording, crossing)
         if as_json:

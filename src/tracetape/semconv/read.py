@@ -13,7 +13,7 @@ from tracetape.model.payload import Payload, StoredText, digest_of
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.semconv import names
 
-__all__ = ["is_mark", "is_recording_root", "joined", "read_crossing", "run_gaps"]
+__all__ = ["is_mark", "is_recording_root", "joined", "payload_text", "read_crossing", "run_gaps"]
 
 _OUTCOMES = ("returned", "raised", "streamed", "cancelled")
 
@@ -125,6 +125,15 @@ def joined(value: Any) -> str | None:
     return None
 
 
+def payload_text(value: Any, size: Any) -> str | None:
+    """A payload attribute as one text, also where a backend has written the array of its pieces as JSON text.
+
+    size: what the attribute of its size says. None for what is no payload.
+    """
+    text = joined(str(value) if _is_held(value) else value)
+    return None if text is None else _unpieced(text, size)
+
+
 def _opaque(part: OpaquePart, where: str) -> Gap:
     whole = part.path == "$"
     what = f"the outcome is a {part.type_name}" if whole else f"{part.path} of the outcome is a {part.type_name}"
@@ -144,10 +153,9 @@ def _payload(attributes: Mapping[str, Any], value: str, digest: str, size: str) 
         held = cast("StoredText", stored)
         whole = said_size in (None, held.size) and said_digest in (None, held.digest)
         return Payload(held, held.digest, held.size), whole
-    text = joined(stored)
+    text = payload_text(stored, attributes.get(size))
     if text is None:
         return None, False
-    text = _unpieced(text, attributes.get(size))
     try:
         utf8 = text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,10 +1,9 @@
-"""Opens files: the only I/O of reading."""
+"""Opens files: with `remote`, the only I/O of reading."""
 
 from __future__ import annotations
 
 import io
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,14 +15,16 @@ import orjson
 from tracetape.errors import SourceError
 from tracetape.model.names import nearest
 from tracetape.semconv import names
+from tracetape.sources.addresses import is_url
+from tracetape.sources.blobs import Blob
 from tracetape.sources.detect import BOM
+from tracetape.sources.trace_index import ENDING
 from tracetape.sources.unpack import Budget, compressed, unpacked
 
 __all__ = ["Stream", "Strings", "files_of", "line_at", "marks_beside", "opened"]
 
 _CHUNK = 2**20
 _MAGIC = 4
-_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +41,21 @@ class Stream:
     plain: bool
 
 
-def files_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """The files that the sources are: a file is itself, a directory all files under it in order of name.
+def files_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path | str]:
+    """The files that the sources are: a file is itself, a directory all files under it in order of name, a URL a
+    URL.
 
     Hidden files and the marks of running recordings (`*.open.<pid>`, see `marks_beside`) are no part of a
     directory.
 
-    Raises SourceError FILE_NOT_FOUND (with the nearest names of that folder), CANNOT_READ, or
-    UNKNOWN_SOURCE for a URL.
+    Raises SourceError FILE_NOT_FOUND (with the nearest names of that folder) or CANNOT_READ.
     """
-    found: list[Path] = []
+    found: list[Path | str] = []
     for source in sources:
         text = os.fspath(source)
-        if _URL.match(text):
-            raise SourceError(
-                f"{text} is not a file: only files and directories are read. Save the trace to a file "
-                "(OTLP JSON or protobuf) and give its path.",
-                code="UNKNOWN_SOURCE",
-            )
+        if is_url(text):
+            found.append(text)
+            continue
         path = Path(text)
         try:
             if path.is_dir():
@@ -98,24 +96,40 @@ def marks_beside(paths: Sequence[Path]) -> list[Path]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Stream]:
-    """Open one file and unpack it (gzip, zstd) on the way.
+def opened(source: Path | Blob) -> Iterator[Stream]:
+    """Open one file, or what is read like one, and unpack it (gzip, zstd) on the way.
 
-    Raises SourceError CANNOT_READ here or while reading; FormatError as `unpack.unpacked` does.
+    Raises SourceError CANNOT_READ here or while reading, and what the blob raises; FormatError as
+    `unpack.unpacked` does.
     """
+    if isinstance(source, Blob):
+        with source.open() as chunks, _stream(source.name, chunks, Budget(source.name), plain=False) as stream:
+            yield stream
+        return
     try:
-        file = path.open("rb")
+        file = source.open("rb")
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable(source, error) from None
     with file:
-        budget = Budget(str(path))
         try:
             plain = file.seekable() and not compressed(file.peek(_MAGIC)[:_MAGIC])
         except OSError as error:
-            raise _unreadable(path, error) from None
-        chunks = unpacked(_chunks(file, path, budget), budget)
-        with io.BufferedReader(_Chunks(chunks), _CHUNK) as reader:
-            yield Stream(str(path), reader, budget, plain)
+            raise _unreadable(source, error) from None
+        with _stream(str(source), _chunks(file, source), Budget(str(source)), plain=plain) as stream:
+            yield stream
+
+
+@contextmanager
+def _stream(name: str, chunks: Iterator[bytes], budget: Budget, *, plain: bool) -> Iterator[Stream]:
+    counted = unpacked(_counted(chunks, budget), budget)
+    with io.BufferedReader(_Chunks(counted), _CHUNK) as reader:
+        yield Stream(name, reader, budget, plain)
+
+
+def _counted(chunks: Iterator[bytes], budget: Budget) -> Iterator[bytes]:
+    for chunk in chunks:
+        budget.packed += len(chunk)
+        yield chunk
 
 
 def line_at(path: Path, place: tuple[int, int]) -> dict[str, Any] | None:
@@ -180,7 +194,7 @@ class Strings:
 _SMALL = 4 * 2**20
 
 
-def _chunks(file: io.BufferedReader, path: Path, budget: Budget) -> Iterator[bytes]:
+def _chunks(file: io.BufferedReader, path: Path) -> Iterator[bytes]:
     while True:
         try:
             chunk = file.read(_CHUNK)
@@ -188,7 +202,6 @@ def _chunks(file: io.BufferedReader, path: Path, budget: Budget) -> Iterator[byt
             raise _unreadable(path, error) from None
         if not chunk:
             return
-        budget.packed += len(chunk)
         yield chunk
 
 
@@ -231,7 +244,7 @@ def _inside(folder: Path) -> list[Path]:
             if (status.st_dev, status.st_ino) not in seen:
                 seen.add((status.st_dev, status.st_ino))
                 shown = (one for one in path.iterdir() if not one.name.startswith("."))
-                waiting += sorted((one for one in shown if _marked(one.name) is None), reverse=True)
+                waiting += sorted((one for one in shown if not _is_beside(one.name)), reverse=True)
         elif path.is_file():
             found.append(path)
         else:
@@ -247,6 +260,11 @@ def _marked(name: str) -> str | None:
     """The file that a name of marks belongs to; None for another name."""
     found = names.MARKS_NAME.fullmatch(name)
     return found["file"] if found is not None else None
+
+
+def _is_beside(name: str) -> bool:
+    """What stands beside a file and is no part of its folder: marks, an index."""
+    return _marked(name) is not None or name.endswith(ENDING)
 
 
 def _missing(path: Path) -> SourceError:

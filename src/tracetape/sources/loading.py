@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from tracetape.errors import FormatError, SourceError, UsageError
 from tracetape.model.recording import Recording
 from tracetape.model.span import Gap, SpanRecord
+from tracetape.sources.addresses import shown
 from tracetape.sources.assemble import assemble
-from tracetape.sources.fetch import files_of
+from tracetape.sources.blobs import Blob
+from tracetape.sources.large_files import part_of
 from tracetape.sources.marks import read_recordings
 from tracetape.sources.reading import TRUNCATED_FILE
 from tracetape.sources.records import SKIPPED, TRUNCATED
+from tracetape.sources.resolving import resolved
 
 __all__ = ["load", "read_spans"]
 
@@ -33,10 +38,15 @@ def load(
     A recording that is still running, or was killed, can be read: the calls that had begun are in it as
     `unfinished`, from what is noted beside its file (`<file>.open.<pid>`).
 
-    sources:   paths. A directory is all files in it. The format is told by content, never by name: OTLP
-               JSON (lines, documents, arrays, bare spans, log lines between) and OTLP protobuf (one message,
-               framed, delimited); what Jaeger, Tempo, Grafana, Zipkin, Phoenix and MLflow answer or download;
-               what the SDK's console exporter prints; Chronicle's trace folders. Each also inside gzip or zstd.
+    sources:   paths and URLs. A directory is all files in it. A URL is a trace of a backend
+               (jaeger+http://HOST:16686/TRACE_ID, tempo+http://HOST:3200/TRACE_ID,
+               phoenix+http://HOST:6006/PROJECT/TRACE_ID, mlflow+http://HOST:5000/TRACE_ID; what logs in is in
+               variables, see `config.Access`), the page that a browser shows of one, a file (http, https), or an
+               object of a store (s3://, gs://, az://: extra `remote`).
+               The format is told by content, never by name: OTLP JSON (lines, documents, arrays, bare spans, log
+               lines between) and OTLP protobuf (one message, framed, delimited); what Jaeger, Tempo, Grafana,
+               Zipkin, Phoenix and MLflow answer or download; what the SDK's console exporter prints; Chronicle's
+               trace folders. Each also inside gzip or zstd.
     trace_id:  the trace to take where there are several: hex in any case, leading zeros optional.
     traces:    "one", or "all": the whole source is one run.
     types:     classes that values may be rebuilt as although no loaded module has them by name.
@@ -46,10 +56,10 @@ def load(
     Returns the Recording; its `gaps` say what it lacks.
 
     Raises UsageError for wrong arguments; SourceError (FILE_NOT_FOUND, CANNOT_READ, UNKNOWN_SOURCE,
-    NO_SPANS); FormatError (NOT_JSON, NOT_PROTOBUF, UNKNOWN_FORMAT, WRONG_SIGNAL, BAD_ENCODING,
-    BAD_COMPRESSION, BAD_TRACE_ID, BAD_SPAN_ID, BAD_FIELD, TRUNCATED_FILE, TOO_LARGE, TOO_DEEP,
-    NEWER_RECORDING); TraceSelectionError (AMBIGUOUS_TRACE, TRACE_NOT_FOUND); TraceStructureError
-    (CONFLICTING_SPAN, SPAN_CYCLE).
+    NO_SPANS, PAYLOAD_MISSING; of servers UNREACHABLE, TIMED_OUT, NOT_AUTHORIZED, WEB_PAGE, BACKEND_ERROR);
+    FormatError (NOT_JSON, NOT_PROTOBUF, UNKNOWN_FORMAT, WRONG_SIGNAL, BAD_ENCODING, BAD_COMPRESSION,
+    BAD_TRACE_ID, BAD_SPAN_ID, BAD_FIELD, TRUNCATED_FILE, TOO_LARGE, TOO_DEEP, NEWER_RECORDING);
+    TraceSelectionError (AMBIGUOUS_TRACE, TRACE_NOT_FOUND); TraceStructureError (CONFLICTING_SPAN, SPAN_CYCLE).
     """
     # Imported on first use: whoever only reads spans needs no codec.
     from tracetape.codec.reader import Reader
@@ -60,16 +70,38 @@ def load(
     wanted = None if trace_id is None else _trace_id(trace_id)
     if wanted is not None and traces == "all":
         raise UsageError('trace_id picks one trace and traces="all" takes every one: give only one of them')
-    recording = assemble(
-        read_recordings(files_of(sources), hold=True),
-        source=", ".join(os.fspath(source) for source in sources),
-        trace_id=wanted,
-        everything=traces == "all",
-        values=Reader(types),
-    )
+    files, gaps = resolved(sources, wanted)
+
+    def assembled(parts: Sequence[Path | Blob]) -> Recording:
+        return assemble(
+            chain(gaps, read_recordings(parts, hold=True)),
+            source=_shown(sources),
+            trace_id=wanted,
+            everything=traces == "all",
+            values=Reader(types),
+        )
+
+    recording = None if wanted is None else _of_parts(files, wanted, assembled)
+    recording = recording or assembled(files)
     if strict and recording.gaps:
         raise _strict_error(recording.gaps[0], recording.source)
     return recording
+
+
+def _of_parts(
+    files: Sequence[Path | Blob], trace_id: str, assembled: Callable[[Sequence[Path | Blob]], Recording]
+) -> Recording | None:
+    """From the lines of the trace alone, where the files are large; None where all must be read: it says what
+    there is instead."""
+    parts = [part_of(one, trace_id) or one if isinstance(one, Path) else one for one in files]
+    if parts == files:
+        return None
+    try:
+        return assembled(parts)
+    except SourceError as error:
+        if error.code in ("TRACE_NOT_FOUND", "NO_SPANS"):
+            return None
+        raise
 
 
 def read_spans(*sources: str | os.PathLike[str]) -> Iterator[SpanRecord]:
@@ -86,13 +118,18 @@ def read_spans(*sources: str | os.PathLike[str]) -> Iterator[SpanRecord]:
 
 def _every_span(sources: tuple[str | os.PathLike[str], ...]) -> Iterator[SpanRecord]:
     empty = True
-    for item in read_recordings(files_of(sources)):
+    files, _ = resolved(sources, None)
+    for item in read_recordings(files):
         if isinstance(item, SpanRecord):
             empty = False
             yield item
     if empty:
-        shown = ", ".join(os.fspath(source) for source in sources)
-        raise SourceError(f"{shown}: no spans in it", code="NO_SPANS")
+        raise SourceError(f"{_shown(sources)}: no spans in it", code="NO_SPANS")
+
+
+def _shown(sources: tuple[str | os.PathLike[str], ...]) -> str:
+    """For messages. Links may hold keys."""
+    return ", ".join(shown(os.fspath(source)) for source in sources)
 
 
 def _check_sources(sources: tuple[Any, ...]) -> None:

@@ -9,6 +9,7 @@ from tracetape.errors import SourceError
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.semconv.read import is_mark
 from tracetape.sources.batches import Batch
+from tracetape.sources.blobs import Blob
 from tracetape.sources.fetch import marks_beside
 from tracetape.sources.reading import TRUNCATED_FILE, Item, read_files
 from tracetape.sources.records import TRUNCATED
@@ -18,7 +19,7 @@ __all__ = ["read_recordings"]
 SpanKey = tuple[str, str]
 
 
-def read_recordings(paths: Sequence[Path], *, hold: bool = False) -> Iterator[Item]:
+def read_recordings(paths: Sequence[Path | Blob], *, hold: bool = False) -> Iterator[Item]:
     """What `read_files` yields, then the marks beside the files whose spans are in none of them.
 
     A damaged file of marks is gap MARKS_UNREADABLE: it never keeps the recording from being read. That its
@@ -29,7 +30,8 @@ def read_recordings(paths: Sequence[Path], *, hold: bool = False) -> Iterator[It
     # Before the files: a call that ends meanwhile is in them then. The other way round it would be in neither.
     open_calls: dict[SpanKey, SpanRecord] = {}
     gaps: list[Gap] = []
-    for path in marks_beside(paths):
+    files = [one if isinstance(one, Path) else one.path for one in paths]
+    for path in marks_beside([one for one in files if one is not None]):
         gaps += _read_marks(path, open_calls)
     for item in read_files(paths, hold=hold):
         if open_calls and isinstance(item, SpanRecord):

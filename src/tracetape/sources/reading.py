@@ -10,6 +10,7 @@ from typing import overload
 from tracetape.errors import FormatError
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.batches import Batch
+from tracetape.sources.blobs import Blob
 from tracetape.sources.detect import HEAD, TEXT, framing_of
 from tracetape.sources.fetch import Stream, opened
 from tracetape.sources.formats import Format
@@ -35,10 +36,10 @@ _SKIPPED_SHOWN = 20
 
 
 @overload
-def read_files(paths: Iterable[Path]) -> Iterator[SpanRecord | Gap]: ...
+def read_files(paths: Iterable[Path | Blob]) -> Iterator[SpanRecord | Gap]: ...
 @overload
-def read_files(paths: Iterable[Path], *, hold: bool) -> Iterator[Item]: ...
-def read_files(paths: Iterable[Path], *, hold: bool = False) -> Iterator[Item]:
+def read_files(paths: Iterable[Path | Blob], *, hold: bool) -> Iterator[Item]: ...
+def read_files(paths: Iterable[Path | Blob], *, hold: bool = False) -> Iterator[Item]:
     """Every span of every file, in the order of the files, with gaps for what was left out.
 
     hold:  long attribute values stay in the file, where that is plain and of lines: see `holding`. What lines of
@@ -52,7 +53,7 @@ def read_files(paths: Iterable[Path], *, hold: bool = False) -> Iterator[Item]:
     for path in paths:
         with opened(path) as stream:
             # Absolute: the program may go to another folder before it asks for a value.
-            place = path.absolute() if hold and stream.plain else None
+            place = path.absolute() if hold and stream.plain and isinstance(path, Path) else None
             yield from pages.watch(_read(stream, place, lines))
     yield from pages.missing()
 

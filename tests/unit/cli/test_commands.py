@@ -176,7 +176,7 @@ def test_a_stub_of_an_unknown_name_is_told_with_the_nearest(tracetape, recording
     ("source", "says"),
     [
         ("rum.jsonl", "did you mean 'run.jsonl'"),
-        ("http://localhost:16686/trace/1", "is not a file"),
+        ("http://127.0.0.1:1/trace/1", "cannot be reached"),
         ("empty.jsonl", "no spans in it"),
         ("empty_folder", "no spans in it"),
         ("page.html", "It is a web page"),
@@ -214,10 +214,12 @@ def test_a_trace_that_is_not_there_lists_those_that_are(tracetape):
 
 def test_several_traces_must_be_chosen_from_and_can_be_by_id_in_any_spelling(tracetape):
     source = str(SAMPLES / "broken" / "two_traces.jsonl")
-    asked = tracetape("show", source, "--json")
+    asked = tracetape("check", source, "--json")
     assert asked.exit_code == 3
     assert "--trace" in asked.stderr
     listed = next(line.split()[0] for line in asked.stderr.splitlines() if line.startswith("  "))
+    shown = json.loads(tracetape("show", source, "--json").stdout)
+    assert [one["trace_id"] for one in shown["traces"]][0] == listed
 
     chosen = tracetape("show", source, "--json", "--trace", listed.lstrip("0").upper())
 
@@ -335,7 +337,9 @@ def test_a_recording_is_for_the_eyes_of_its_owner(recording, here):
 
 def test_a_run_can_be_added_to_a_recording_or_replace_it(tracetape, recording, agent):
     assert tracetape("record", "-o", recording, "--append", agent).exit_code == 0
-    assert "2 traces in it" in tracetape("show", recording).stderr
+    assert "2 traces in it" in tracetape("check", recording).stderr
+    shown = tracetape("show", recording)
+    assert (shown.exit_code, shown.stdout.splitlines()[0]) == (0, f"{recording}  2 traces")
 
     assert tracetape("record", "-o", recording, "--overwrite", agent).exit_code == 0
     assert tracetape("show", recording).exit_code == 0

@@ -72,7 +72,7 @@ def test_folders_in_folders_come_in_order_of_name(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
 
-    assert [str(path.relative_to(tmp_path)) for path in files_of([tmp_path])] == [
+    assert [str(Path(path).relative_to(tmp_path)) for path in files_of([tmp_path])] == [
         "a",
         "b/10",
         "b/2",

@@ -1,4 +1,4 @@
-"""Chronicle's trace folders: `graph.json`, and an envelope in JSON for each crossing."""
+"""Chronicle's trace folders: `graph.json` beside an envelope in JSON for each crossing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jaeger's legacy JSON: `/api/traces`, and what its UI downloads."""
+"""Jaeger's legacy JSON: `/api/traces`, which is what its UI downloads."""
 
 from __future__ import annotations
 

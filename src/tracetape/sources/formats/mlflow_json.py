@@ -1,4 +1,4 @@
-"""MLflow's traces: its REST API, and what its client makes of them."""
+"""MLflow's traces, of its REST API or its client."""
 
 from __future__ import annotations
 

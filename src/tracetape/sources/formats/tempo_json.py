@@ -1,4 +1,4 @@
-"""Tempo's JSON answers, and what Grafana exports of a Tempo data source."""
+"""Tempo's JSON, as it answers or as Grafana exports it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,109 @@
+"""The runs of a source that has many."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from tracetape.cli import render
+from tracetape.cli.finding import moment
+from tracetape.cli.tree import duration
+from tracetape.errors import SourceError
+from tracetape.model.printing import escaped
+from tracetape.sources.addresses import is_url
+from tracetape.sources.fetch import files_of
+from tracetape.sources.listing import Advance, list_traces
+from tracetape.sources.trace_index import ENDING, IndexedTrace, write_index
+
+__all__ = ["as_json", "indexed", "is_large", "lines", "runs"]
+
+_LARGE = 16 * 2**20
+
+
+def is_large(source: str) -> bool:
+    """Whether a source takes so long to read that its runs are counted first."""
+    if is_url(source):
+        return False
+    return sum(one.stat().st_size for one in files_of([source]) if isinstance(one, Path)) > _LARGE
+
+
+def runs(source: str) -> dict[str, IndexedTrace]:
+    """The traces of the files, with a progress bar where somebody sees it."""
+    files = [one for one in files_of([source]) if isinstance(one, Path)]
+    return _listed(files, by_index=True)
+
+
+def _listed(files: list[Path], *, by_index: bool) -> dict[str, IndexedTrace]:
+    traces: dict[str, IndexedTrace] = {}
+    for one in files:
+        with _progress(one) as advance:
+            for trace_id, trace in list_traces([one], advance, by_index=by_index).items():
+                known = traces.get(trace_id)
+                traces[trace_id] = trace if known is None else known.together(trace)
+    return traces
+
+
+@contextmanager
+def _progress(path: Path) -> Iterator[Advance]:
+    size = path.stat().st_size
+    if size < _LARGE or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    parts = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*parts, console=render.console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"reading {path.name}", total=size)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def indexed(source: Path) -> Iterator[Text]:
+    """Write the index of a file. Raises SourceError for what has none: a folder, packed data, no lines."""
+    if source.name.endswith(ENDING):
+        raise SourceError(f"{source} is an index itself", code="CANNOT_READ")
+    if source.is_dir():
+        raise SourceError(f"{source} is a folder: give its files one by one", code="CANNOT_READ")
+    traces = _listed([one for one in files_of([source]) if isinstance(one, Path)], by_index=False)
+    if not traces:
+        raise SourceError(f"{source}: no spans in it", code="NO_SPANS")
+    if not all(one.lines for one in traces.values()):
+        raise SourceError(
+            f"{source}: is not a plain file of OTLP JSON lines, so there is no place in it to point to. Unpack "
+            "it, or write it as lines (tracetape fetch does).",
+            code="CANNOT_READ",
+        )
+    written = write_index(source, traces)
+    yield Text(f"{escaped(str(written))}  {render.counted(len(traces), 'trace')}")
+
+
+def lines(source: str, traces: dict[str, IndexedTrace]) -> Iterator[Text]:
+    """A line a trace, in the order of their starts."""
+    yield Text(f"{escaped(source)}  {render.counted(len(traces), 'trace')}")
+    for trace_id, one in sorted(traces.items(), key=lambda item: item[1].started):
+        line = Text(f"{trace_id}  {moment(one.started)}  {duration(max(0, one.ended - one.started)):>8}  ")
+        line.append(f"{render.counted(one.spans, 'span'):>9}")
+        line.append("  failed" if one.failed else "        ", style="red")
+        line.append(f"  {escaped(one.name[:200])}")
+        yield line
+    yield Text(f"One of them: tracetape show {escaped(source)} --trace ID", style="dim")
+
+
+def as_json(traces: dict[str, IndexedTrace]) -> dict[str, Any]:
+    """`{traces: [{trace_id, name, started, duration, spans, failed}]}`; times in nanoseconds."""
+    return {
+        "traces": [
+            {
+                "trace_id": trace_id,
+                "name": one.name,
+                "started": one.started,
+                "duration": max(0, one.ended - one.started),
+                "spans": one.spans,
+                "failed": one.failed,
+            }
+            for trace_id, one in sorted(traces.items(), key=lambda item: item[1].started)
+        ]
+    }

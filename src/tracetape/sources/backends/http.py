@@ -1,0 +1,161 @@
+"""Asks servers over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.message import Message
+from typing import IO, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from tracetape import __version__
+from tracetape.config import Access
+from tracetape.errors import SourceError
+from tracetape.sources.backends import Answer
+
+__all__ = ["ANSWER_LIMIT", "Client", "safe"]
+
+ANSWER_LIMIT = 512 * 2**20
+"""Bytes of one answer that is held in memory; a file is read as it comes, and has the limits of files."""
+
+_SILENCE = 20.0  # seconds without a byte
+_LONGEST = 600.0  # seconds of one answer
+_CHUNK = 2**18
+_HEAD = 512
+_SECRET = {"authorization", "x-scope-orgid", "cookie"}
+
+
+def safe(url: str) -> str:
+    """The URL without user, password, query and fragment: it is printed, and signed links hold their key there."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+class Client:
+    """Sends what the environment says for one backend, to hosts that were asked for alone.
+
+    access:    token, user and tenant. variable: what names of variables begin with, for messages.
+    """
+
+    def __init__(self, access: Access, variable: str) -> None:
+        self._access, self._variable = access, variable
+        self._opener = urllib.request.build_opener(_Redirects())
+
+    def get(self, url: str, accept: str = "") -> Answer:
+        """The answer, whatever its status but for the ones below.
+
+        Raises SourceError UNREACHABLE, TIMED_OUT, NOT_AUTHORIZED, WEB_PAGE, TOO_LARGE.
+        """
+        with self.opened(url, accept) as (status, content_type, chunks):
+            body = bytearray()
+            for chunk in chunks:
+                body += chunk
+                if len(body) > ANSWER_LIMIT:
+                    raise SourceError(
+                        f"{safe(url)}: answers with more than {ANSWER_LIMIT:,} bytes, the most that is taken. "
+                        "Export the trace to a file there, and give that.",
+                        code="TOO_LARGE",
+                    )
+        head = bytes(body[:_HEAD])
+        if status < 400 and ("text/html" in content_type or re.match(rb"\s*<(?:!doctype|html)", head, re.I)):
+            raise SourceError(
+                f"{safe(url)}: answers with a web page instead of a trace. Is it the address of the API, with "
+                "the path that the server is behind? A page for logging in is one too: see "
+                f"{self._variable}_TOKEN and {self._variable}_BASIC.",
+                code="WEB_PAGE",
+            )
+        return Answer(status, content_type, bytes(body), safe(url))
+
+    @contextmanager
+    def opened(self, url: str, accept: str = "") -> Iterator[tuple[int, str, Iterator[bytes]]]:
+        """Status, content type and chunks. Raises SourceError, also while the chunks are taken."""
+        headers = {"User-Agent": f"tracetape/{__version__}", **self._access.headers()}
+        if accept:
+            headers["Accept"] = accept
+        request = urllib.request.Request(url, headers=headers)  # noqa: S310 (the scheme was looked at)
+        try:
+            response = self._opener.open(request, timeout=_SILENCE)
+        except urllib.error.HTTPError as error:
+            response = error
+        except (OSError, http.client.HTTPException) as error:
+            raise self._failure(url, error) from None
+        with response:
+            status = response.status
+            if status in (401, 403, 407):
+                raise self._refused(url, status)
+            content_type = response.headers.get("Content-Type", "").lower()
+            yield status, content_type, self._chunks(url, response)
+
+    def _chunks(self, url: str, response: Any) -> Iterator[bytes]:
+        until = time.monotonic() + _LONGEST
+        while True:
+            try:
+                chunk = response.read(_CHUNK)
+            except (OSError, http.client.HTTPException) as error:
+                raise self._failure(url, error) from None
+            if not chunk:
+                return
+            if time.monotonic() > until:
+                raise self._failure(url, TimeoutError())
+            yield chunk
+
+    def _refused(self, url: str, status: int) -> SourceError:
+        given = "what they hold was refused" if self._access.is_given else "neither is set"
+        return SourceError(
+            f"{safe(url)}: refuses to answer ({status}): it wants a login. Set {self._variable}_TOKEN (sent as a "
+            f"bearer token) or {self._variable}_BASIC (user:password); {given}.",
+            code="NOT_AUTHORIZED",
+        )
+
+    def _failure(self, url: str, error: Exception) -> SourceError:
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, TimeoutError):
+            return SourceError(
+                f"{safe(url)}: no answer within {_SILENCE:.0f} seconds. Is the server well, and the trace not "
+                "very large? Try again, or export the trace to a file there.",
+                code="TIMED_OUT",
+            )
+        if isinstance(error, _Unsafe):
+            return SourceError(f"{safe(url)}: {error}", code="UNREACHABLE")
+        why = "its name is not known" if isinstance(reason, socket.gaierror) else _text(reason)
+        return SourceError(
+            f"{safe(url)}: cannot be reached: {why}. Is the server running, and the address right?",
+            code="UNREACHABLE",
+        )
+
+
+def _text(reason: Any) -> str:
+    strerror = getattr(reason, "strerror", None)
+    return str(strerror or type(reason).__name__)
+
+
+class _Unsafe(OSError):
+    """A redirection that is not followed."""
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows to other hosts without what was meant for the first one, and never from https to http."""
+
+    max_redirections = 5
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> urllib.request.Request | None:
+        old, new = urlsplit(req.full_url), urlsplit(newurl)
+        if new.scheme not in ("http", "https") or (old.scheme == "https" and new.scheme == "http"):
+            fp.close()
+            raise _Unsafe(
+                f"redirects to {safe(newurl)}, which is not followed from {old.scheme}. Give that address."
+            )
+        made = super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
+        if made is not None and (old.scheme, old.netloc) != (new.scheme, new.netloc):
+            for key in [key for key in made.headers if key.lower() in _SECRET]:
+                made.remove_header(key)
+        return made
