@@ -20,8 +20,8 @@ __all__ = ["part_of"]
 
 # Bytes: a smaller file is read at once.
 _LARGE = 16 * 2**20
-# A trace whose lines are more than so many bytes, or so great a part of the file, is read with the rest: its values
-# can stay in the file then.
+# A trace whose lines are more than so many bytes, or so great a part of the file, is read with the rest: its
+# values can stay in the file then.
 _MOST, _PART = 64 * 2**20, 4
 
 

@@ -127,7 +127,9 @@ class _Pages:
 
     def watch(self, items: Iterable[Item]) -> Iterator[Item]:
         for item in items:
-            if isinstance(item, Gap) and item.code == LAST:
+            if type(item) is SpanRecord:
+                yield item
+            elif isinstance(item, Gap) and item.code == LAST:
                 self._has_last = True
             elif isinstance(item, Gap) and item.code == INCOMPLETE:
                 self._incomplete.append(item)

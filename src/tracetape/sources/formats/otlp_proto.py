@@ -130,7 +130,13 @@ def _code(number: int) -> str:
 def _attributes(pairs: Iterable[KeyValue], what: str, gaps: list[Gap]) -> dict[str, Any]:
     attributes: dict[str, Any] = {}
     for pair in pairs:
-        add_attribute(attributes, pair.key, _value(pair.value, what, gaps), what, gaps)
+        key, holder = pair.key, pair.value
+        # Most are texts: they are spared the calls.
+        value = holder.string_value if holder.HasField("string_value") else _value(holder, what, gaps)
+        if key in attributes:
+            add_attribute(attributes, key, value, what, gaps)
+        else:
+            attributes[key] = value
     return attributes
 
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from tracetape.errors import FormatError
 from tracetape.model.span import NOTHING, Event, Gap, Link, Scope, SpanRecord, Status
+from tracetape.sources.formats.quick_span import quick_span
 from tracetape.sources.formats.span_rules import (
     KINDS,
     NAN,
@@ -26,6 +27,7 @@ from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_from_text
 __all__ = [
     "any_value",
     "attributes_of",
+    "careful_span",
     "enum_of",
     "field",
     "list_of",
@@ -102,6 +104,11 @@ def span_of(span: dict[str, Any], resource: Mapping[str, Any], scope: Scope, whe
 
     Raises FormatError BAD_TRACE_ID, BAD_SPAN_ID or BAD_FIELD, naming the span and the field.
     """
+    return quick_span(span, resource, scope, where) or careful_span(span, resource, scope, where)
+
+
+def careful_span(span: dict[str, Any], resource: Mapping[str, Any], scope: Scope, where: str) -> SpanRecord:
+    """`span_of`, whatever the span is like."""
     name = text_of(span.get("name"))
     what = f"span {name[:80]!r} ({where})"
     gaps: list[Gap] = []

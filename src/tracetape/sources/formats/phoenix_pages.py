@@ -19,6 +19,7 @@ def page_gap(cursor: Any, where: str) -> Gap:
     return Gap(
         INCOMPLETE,
         f"is one page of several: there are more spans behind its next_cursor {str(cursor)[:40]!r}. Ask with "
-        "limit=1000 and cursor=…, and give all pages; or fetch the trace as phoenix+http://HOST:6006/PROJECT/TRACE_ID",
+        "limit=1000 and cursor=…, and give all pages; or fetch the trace as "
+        "phoenix+http://HOST:6006/PROJECT/TRACE_ID",
         where,
     )
