@@ -22,6 +22,7 @@ __all__ = [
     "environment",
     "folder_settings",
     "leave_session",
+    "otlp_endpoint",
     "otlp_protocol",
     "proxies",
     "said_in_environment",
@@ -177,6 +178,14 @@ def otlp_protocol(environ: Mapping[str, str] | None = None) -> str:
     if not env.get(name, "").strip():
         name = "OTEL_EXPORTER_OTLP_PROTOCOL"
     return _choice(env, name, _OTLP_PROTOCOLS, "grpc") or "grpc"
+
+
+def otlp_endpoint(environ: Mapping[str, str] | None = None) -> str:
+    """Where the stock exporters send to, for messages."""
+    env = os.environ if environ is None else environ
+    said = env.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or env.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    default = "http://localhost:4317" if otlp_protocol(env) == "grpc" else "http://localhost:4318"
+    return said.rpartition("@")[2] if said else default
 
 
 def said_in_environment(*names: str) -> tuple[str, str] | None:

@@ -69,7 +69,7 @@ def cli() -> None:
 
 @cli.command(
     short_help="The broker incident from start to finish, offline.",
-    epilog="Exit codes: 0 done, 2 the folder cannot be used.",
+    epilog="Exit codes: 0 done; 2 the folder cannot be used, or an extra is missing; 3 nobody took the spans.",
 )
 @click.option(
     "--into",
@@ -77,8 +77,9 @@ def cli() -> None:
     metavar="FOLDER",
     help="An empty or new folder to leave the files in (default: tracetape-demo, or the next free name).",
 )
+@click.option("--otlp", is_flag=True, help="Send its spans over OTLP as well, to OTEL_EXPORTER_OTLP_ENDPOINT.")
 @reports_errors
-def demo(into: Path | None) -> None:
+def demo(into: Path | None, otlp: bool) -> None:
     """The broker incident from start to finish, offline, in a few seconds.
 
     Records an agent that sells 1,000 shares instead of $1,000 worth, shows the tree, replays the run
@@ -87,10 +88,14 @@ def demo(into: Path | None) -> None:
     \b
       tracetape demo
       tracetape demo --into /tmp/broker
+      docker compose up -d && tracetape demo --otlp
+
+    With --otlp the incident and its repaired replay are traces as well, each replay linked to the incident; the
+    addresses of their pages in Jaeger and Grafana are printed. The extra `otlp` is needed for it.
     """
     from tracetape.cli.demo import run_demo
 
-    run_demo(into)
+    run_demo(into, otlp=otlp)
 
 
 @cli.command(

@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
@@ -24,8 +25,9 @@ from tracetape.errors import UsageError
 from tracetape.model.printing import escaped_lines
 from tracetape.model.recording import Recording
 from tracetape.model.report import Report
+from tracetape.recorder.run import Run
 
-__all__ = ["run_demo"]
+__all__ = ["Untold", "run_demo"]
 
 USER_MESSAGE = "Sell about $1,000 of ACME stock"
 _FILES = ("broker_agent.py", "test_incident.py")
@@ -36,13 +38,16 @@ _REPAIR = (
 )
 
 
-def run_demo(into: Path | None) -> None:
+def run_demo(into: Path | None, *, otlp: bool = False) -> None:
     """Tell the story and leave its files in a folder: the agent, the recording, a test of it.
 
-    Raises UsageError for a folder that is not empty.
+    otlp:  send its spans as well.
+
+    Raises UsageError for a folder that is not empty; what `demo_otlp` raises.
     """
     started = time.monotonic()
     console = render.console()
+    telling = _telling(otlp)
     folder = _folder(into)
     for name in _FILES:
         (folder / name).write_text(_file(name), encoding="utf-8")
@@ -62,7 +67,8 @@ def run_demo(into: Path | None) -> None:
     _point_at_the_step(console, run.recording)
 
     _head(console, 3, "Replay it faithfully: everything is served from the recording")
-    faithful = _replay(recording, (), broker)
+    with telling.replaying("replay", run):
+        faithful = _replay(recording, (), broker)
     console.print(faithful.first_line)
 
     _head(console, 4, "Repair place_order, in broker_agent.py")
@@ -70,7 +76,8 @@ def run_demo(into: Path | None) -> None:
 
     _head(console, 5, "Replay the recorded run, with the repaired place_order live")
     repaired = _load(agent_file)
-    report = _replay(recording, ("place_order",), repaired)
+    with telling.replaying("replay, place_order repaired", run):
+        report = _replay(recording, ("place_order",), repaired)
     console.print(escaped_lines(str(report)))
 
     _head(console, 6, "Recorded and replayed")
@@ -86,6 +93,25 @@ def run_demo(into: Path | None) -> None:
     tracetape_command, python = _commands()
     console.print(f"{tracetape_command} replay {recording} --live place_order {agent_file}")
     console.print(f"{python} -m pytest {folder}   (the incident as a test that stays; needs pytest)")
+    telling.finish(console)
+
+
+def _telling(otlp: bool) -> Untold:
+    if not otlp:
+        return Untold()
+    from tracetape.cli.demo_otlp import Telling
+
+    return Telling()
+
+
+class Untold:
+    """Without --otlp: nothing is sent."""
+
+    def replaying(self, what: str, run: Run) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def finish(self, console: Console) -> None:
+        pass
 
 
 def _folder(into: Path | None) -> Path:

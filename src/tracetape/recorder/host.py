@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import random
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
@@ -24,6 +22,7 @@ from opentelemetry.trace import (
 )
 
 from tracetape import __version__
+from tracetape.exporters.ids import Ids
 from tracetape.semconv import names
 
 __all__ = [
@@ -40,28 +39,9 @@ __all__ = [
     "start_span",
 ]
 
-_random = random.Random(os.urandom(16))  # noqa: S311 (ids need to be unlike, not secret)
-os.register_at_fork(after_in_child=lambda: _random.seed(os.urandom(16)))
-
-
-class _Ids:
-    """Ids from a source of our own: the SDK's generator draws from the program's `random` stream, so that
-    `random.seed(1)` gives every run one trace id, and recording changes what the program draws next."""
-
-    def generate_span_id(self) -> int:
-        return _random.getrandbits(64) or 1
-
-    def generate_trace_id(self) -> int:
-        return _random.getrandbits(128) or 1
-
-    def is_trace_id_random(self) -> bool:
-        """W3C trace context level 2: the SDK asks in order to set the random flag."""
-        return True
-
-
 _log = logging.getLogger("tracetape")
 _said = False
-_ids = _Ids()
+_ids = Ids()
 _NEAREST = otel_context.create_key("tracetape-nearest-span")
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _tracer: tuple[Any, Tracer] | None = None
@@ -290,4 +270,12 @@ def _tracer_of(owner: TracerProvider) -> Tracer:
     if type(getattr(tracer, "id_generator", None)).__name__ == "RandomIdGenerator":
         tracer.id_generator = _ids  # type: ignore[attr-defined]
     _tracer = (owner, tracer)
+    if id(owner) not in _met:
+        _met[id(owner)] = owner
+        from tracetape.recorder.host_facts import say_losses  # once for each provider
+
+        say_losses(owner)
     return tracer
+
+
+_met: dict[int, Any] = {}

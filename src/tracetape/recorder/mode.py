@@ -16,7 +16,7 @@ from tracetape._crossing import BARE
 from tracetape._frames import FrameScope, current_frame
 from tracetape.codec import encode, unnoticed
 from tracetape.config import Settings, settings
-from tracetape.exporters import otlp_json
+from tracetape.exporters import otlp_json, whole
 from tracetape.model.call import BoundarySpec, Call, Flow, Mode, Outcome, Raised, Returned, Streamed
 from tracetape.model.payload import Payload
 from tracetape.model.span import Event, Link, Status
@@ -35,6 +35,7 @@ from tracetape.recorder.storing import (
     text_of,
 )
 from tracetape.semconv import names, write
+from tracetape.semconv.mirror import mirrored
 
 __all__ = ["Recorder", "on_host"]
 
@@ -193,14 +194,20 @@ class Recorder:
             body = otlp_json.body(opened.head, now, attributes, ended.status, ended.events, ended.links)
             for run in self._runs:
                 run.append(body)
-        guard("a host span", self._end_host_span, opened, ended, now)
+        guard("a host span", self._end_host_span, call.spec, opened, ended, now)
         return True
 
-    def _end_host_span(self, opened: _Opened, ended: _Ended, now: int) -> None:
+    def _end_host_span(self, spec: BoundarySpec, opened: _Opened, ended: _Ended, now: int) -> None:
         """The host's view of the same call: its sampler and limits, and our switch for content."""
         span = opened.span.span
         if span.is_recording():
             content = write.host_content(opened.given, ended.output, self._settings, failed=opened.failed)
+            if whole.is_wanted and content.get(names.CONTENT) == "omitted":
+                whole.keep(span, write.content(opened.given, ended.output, failed=opened.failed))
+            if self._settings.mirror:
+                # Before ours: where the host's limit drops some, the oldest go.
+                known = {**opened.attributes, **ended.attributes}
+                span.set_attributes(mirrored(spec, known, content, opened.given, ended.output, self._settings))
             span.set_attributes({**ended.attributes, **content})
             kept = getattr(span, "attributes", None)
             if kept is None or names.SCHEMA_VERSION not in kept:

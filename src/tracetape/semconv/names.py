@@ -38,6 +38,7 @@ LOST = "tracetape.recording.lost"
 IN_FLIGHT = "tracetape.recording.in_flight"
 FOREIGN_UNSEEN = "tracetape.recording.foreign_unseen"
 MARK = "tracetape.mark"
+MIRROR = "tracetape.mirror"
 
 CODE_FUNCTION = "code.function.name"
 ERROR_TYPE = "error.type"
@@ -52,6 +53,33 @@ GEN_AI_RESPONSE_MODEL = "gen_ai.response.model"
 GEN_AI_TOOL_NAME = "gen_ai.tool.name"
 GEN_AI_AGENT_NAME = "gen_ai.agent.name"
 GEN_AI_USAGE = "gen_ai.usage."
+
+GEN_AI_TOOL_ARGUMENTS = "gen_ai.tool.call.arguments"
+GEN_AI_TOOL_RESULT = "gen_ai.tool.call.result"
+GEN_AI_INPUT_MESSAGES = "gen_ai.input.messages"
+GEN_AI_OUTPUT_MESSAGES = "gen_ai.output.messages"
+
+# OpenInference's, for UIs that show only these. Written on a host's spans where TRACETAPE_MIRROR asks for it.
+OPENINFERENCE_KIND = "openinference.span.kind"
+OPENINFERENCE_INPUT = "input.value"
+OPENINFERENCE_INPUT_MIME = "input.mime_type"
+OPENINFERENCE_OUTPUT = "output.value"
+OPENINFERENCE_OUTPUT_MIME = "output.mime_type"
+OPENINFERENCE_TOOL = "tool.name"
+OPENINFERENCE_MODELS = {"llm": "llm.model_name", "embedding": "embedding.model_name"}
+OPENINFERENCE_TOKENS = {
+    "input_tokens": "llm.token_count.prompt",
+    "output_tokens": "llm.token_count.completion",
+}
+OPENINFERENCE_ALL_TOKENS = "llm.token_count.total"
+OPENINFERENCE_KINDS = {
+    "llm": "LLM",
+    "tool": "TOOL",
+    "retrieval": "RETRIEVER",
+    "embedding": "EMBEDDING",
+    "agent": "AGENT",
+}
+OPENINFERENCE_OTHER = "CHAIN"
 
 # gen_ai.operation.name has a value for these kinds (semantic conventions, registry gen-ai).
 OPERATIONS = {

@@ -16,6 +16,7 @@ __all__ = ["boundary", "call", "content", "host_content", "mark", "outcome", "pi
 TINY = 64
 FILE_LIMIT = 120 * 2**20
 MARK_LIMIT = 65_536
+MOST_ATTRIBUTES = 40
 
 
 def span_name(spec: BoundarySpec, model: str | None) -> str:
