@@ -46,6 +46,8 @@ GROUPS = {
     "replay": "rows_replay:differing",
     "replay-same": "rows_replay:identical",
     "load": "rows_load:load",
+    "read": "rows_read:formats",
+    "one-trace": "rows_read:one_trace",
     "guard": "rows_once:guard",
     "imports": "rows_once:imports",
     "payload": "rows_memory:payload",
@@ -55,7 +57,7 @@ GROUPS = {
 }
 AGAIN = 2  # times that a group is measured again before a worsened ratio of it is believed
 # Not in the quick form, unless they are named.
-SLOW = ("parts", "dearer", "payload", "tail", "threads", "memory")
+SLOW = ("one-trace", "parts", "dearer", "payload", "tail", "threads", "memory")
 
 
 def rows_here(group: str, plan: Plan) -> Iterator[Row]:

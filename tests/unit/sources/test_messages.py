@@ -62,8 +62,8 @@ def test_a_file_that_may_not_be_read(here, monkeypatch):
 def test_a_url():
     assert text_of(SourceError, "jaeger+http://localhost:16686/api") == (
         "UNKNOWN_SOURCE",
-        "jaeger+http://localhost:16686/api: says no trace. It is spelt jaeger+http://localhost:16686/api/TRACE_ID, "
-        "or with --trace ID; to look for traces: tracetape find jaeger+http://localhost:16686/api",
+        "jaeger+http://localhost:16686/api: says no trace. It is spelt "
+        "jaeger+http://localhost:16686/api/TRACE_ID, or with --trace ID; to look for traces: tracetape find jaeger+http://localhost:16686/api",
     )
 
 

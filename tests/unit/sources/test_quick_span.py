@@ -36,10 +36,27 @@ CHILD: dict[str, Any] = {
     "droppedAttributesCount": 0,
 }
 MORE: list[Any] = [
-    *WRONG, "00F067AA0BA902B7", "0" * 16, "0" * 32, " 0f067aa0ba902b7", "00 f0 67 aa 0b a9 ", "١٢٣", "-5", "+5", "1_0",
-    "9" * 19, "9" * 18, "18446744073709551615", {"stringValue": None}, {"doubleValue": "NaN"}, {"bytesValue": "AAE="},
-    {"stringValue": "x", "intValue": None}, {"kvlistValue": {}}, {"arrayValue": {}}, {"arrayValue": {"values": []}},
-]  # fmt: skip
+    *WRONG,
+    "00F067AA0BA902B7",
+    "0" * 16,
+    "0" * 32,
+    " 0f067aa0ba902b7",
+    "00 f0 67 aa 0b a9 ",
+    "١٢٣",
+    "-5",
+    "+5",
+    "1_0",
+    "9" * 19,
+    "9" * 18,
+    "18446744073709551615",
+    {"stringValue": None},
+    {"doubleValue": "NaN"},
+    {"bytesValue": "AAE="},
+    {"stringValue": "x", "intValue": None},
+    {"kvlistValue": {}},
+    {"arrayValue": {}},
+    {"arrayValue": {"values": []}},
+]
 
 
 def told(make: Any, span: dict[str, Any]) -> Any:
@@ -81,3 +98,62 @@ def test_a_key_that_is_missing_or_there_twice_is_left_to_the_careful_way():
         assert quick is None or quick == told(careful_span, left)
     twice = {**CHILD, "attributes": CHILD["attributes"] * 2}
     assert quick_span(twice, NOTHING, Scope(), "") is None
+
+
+def protobuf(**changed: Any) -> Any:
+    from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+    given = {"trace_id": b"\x01" * 16, "span_id": b"\x02" * 8, "name": "n", "start_time_unix_nano": 5}
+    span = Span(**{**given, "end_time_unix_nano": 9, **changed})
+    span.attributes.add(key="text").value.string_value = "é"
+    span.attributes.add(key="whole").value.int_value = -4
+    span.attributes.add(key="true").value.bool_value = True
+    return span
+
+
+def spans_of_protobuf() -> list[tuple[Any, bool]]:
+    """Spans, and whether each is read the quick way."""
+    from opentelemetry.proto.trace.v1.trace_pb2 import Status
+
+    made = [
+        (protobuf(), True),
+        (protobuf(parent_span_id=b"\x03" * 8, kind=3), True),
+        (protobuf(parent_span_id=b"\x00" * 8), True),
+        (protobuf(status=Status(code=2, message="no")), True),
+        (protobuf(status=Status(code=7)), True),
+        (protobuf(kind=99), False),
+        (protobuf(trace_id=b"\x01" * 15), False),
+        (protobuf(trace_id=b"\x00" * 16), False),
+        (protobuf(span_id=b"\x00" * 8), False),
+        (protobuf(parent_span_id=b"\x03" * 7), False),
+        (protobuf(dropped_attributes_count=1), False),
+    ]
+    for add in ("events", "links"):
+        span = protobuf()
+        getattr(span, add).add()
+        made.append((span, False))
+    for field, value in (("double_value", float("nan")), ("bytes_value", b"x"), ("array_value", None)):
+        span = protobuf()
+        holder = span.attributes.add(key="more").value
+        if value is None:
+            holder.array_value.values.add().string_value = "a"
+        else:
+            setattr(holder, field, value)
+        made.append((span, False))
+    twice = protobuf()
+    twice.attributes.add(key="text").value.string_value = "again"
+    made.append((twice, False))
+    nothing = protobuf()
+    nothing.attributes.add(key="nothing")
+    made.append((nothing, False))
+    return made
+
+
+def test_the_same_holds_for_protobuf():
+    from tracetape.sources.formats import otlp_proto
+
+    for span, is_quick in spans_of_protobuf():
+        quick, careful = told(otlp_proto._quick, span), told(otlp_proto._careful, span)
+        assert (quick is not None) == is_quick, span
+        assert quick is None or quick == careful
+        assert told(otlp_proto._span, span) == careful
