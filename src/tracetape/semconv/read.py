@@ -131,7 +131,26 @@ def payload_text(value: Any, size: Any) -> str | None:
     size: what the attribute of its size says. None for what is no payload.
     """
     text = joined(str(value) if _is_held(value) else value)
-    return None if text is None else _unpieced(text, size)
+    if text is not None:
+        text = _unpieced(text, size)
+    if type(value) is list and _whole(size) not in (None, _size_of(text)):
+        # A backend that parses JSON texts (MLflow does) gives an array where one was sent.
+        again = _json_again(value)
+        text = again if _size_of(again) == _whole(size) else text
+    return text
+
+
+def _size_of(text: str | None) -> int | None:
+    return None if text is None else len(text.encode("utf-8", "replace"))
+
+
+def _json_again(value: list[Any]) -> str | None:
+    import orjson
+
+    try:
+        return orjson.dumps(value).decode("utf-8")
+    except orjson.JSONEncodeError:
+        return None
 
 
 def _opaque(part: OpaquePart, where: str) -> Gap:
@@ -243,11 +262,12 @@ def _check_version(said: Any, span: SpanRecord) -> None:
 
 
 def _usage(attributes: Mapping[str, Any]) -> dict[str, int]:
-    return {
-        key[len(names.GEN_AI_USAGE) :]: value
+    counts = {
+        key[len(names.GEN_AI_USAGE) :]: _whole(value)
         for key, value in attributes.items()
-        if key.startswith(names.GEN_AI_USAGE) and type(value) is int
+        if key.startswith(names.GEN_AI_USAGE)
     }
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def _text(value: Any) -> str | None:

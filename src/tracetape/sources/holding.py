@@ -160,7 +160,11 @@ def held(span: SpanRecord, again: Callable[[], SpanRecord | None]) -> SpanRecord
 
     What is wrong with its content is found now, while it is at hand, and put into the span's gaps.
     """
-    long = {key: text for key, value in span.attributes.items() if (text := _long(value)) is not None}
+    long = {
+        key: text
+        for key, value in span.attributes.items()
+        if (text := _long(value)) is not None and (type(value) is str or _are_pieces(span, key, text))
+    }
     if not long:
         return span
     attributes = {
@@ -187,6 +191,13 @@ def _long(value: Any) -> str | None:
         return value if len(value) > _LONG and not value.startswith('["') else None
     text = _text(value) if type(value) is list else None
     return text if text is not None and len(text) > _LONG else None
+
+
+def _are_pieces(span: SpanRecord, key: str, text: str) -> bool:
+    """Whether an array of strings is one text in pieces, by the size beside it. MLflow makes arrays of JSON
+    texts."""
+    size = span.attributes.get(f"{key.removesuffix('.value')}.size")
+    return type(size) is not int or size == len(_utf8(text))
 
 
 def _text(value: Any) -> str | None:

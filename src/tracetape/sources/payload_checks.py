@@ -92,11 +92,16 @@ def _digest_of(value: Any) -> str | None:
 
 def _forms(value: Any) -> list[bytes]:
     """What the digest may have been taken of: the text; the join of pieces; the join of pieces that a
-    backend has made into an array's JSON text. The likeliest payload is last."""
+    backend has made into an array's JSON text; the JSON text that a backend has parsed into an array. The
+    likeliest payload is last."""
     if isinstance(value, bytes):
         return [value]
     if isinstance(value, list):
-        return [_join(value)] if value and all(isinstance(one, str) for one in value) else []
+        try:
+            forms = [orjson.dumps(value)]
+        except orjson.JSONEncodeError:
+            forms = []
+        return [*forms, _join(value)] if value and all(isinstance(one, str) for one in value) else forms
     if not isinstance(value, str):
         return []
     forms = [value.encode("utf-8", "replace")]
