@@ -4,11 +4,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-slow check bench lock clean help
+.PHONY: demo test test-slow backends check bench lock clean help
 
 help:
 	@echo "make demo    the broker incident, start to finish, offline"
 	@echo "make test    the test suite (under 5 minutes on 2 cores)"
+	@echo "make backends  a real Collector, Jaeger, Kafka and Phoenix for the slow tests (needs Go, Java, Maven; minutes)"
 	@echo "make check   lint, types, import contracts, README blocks"
 	@echo "make bench   what tracetape costs, as multiples of floors (some minutes)"
 	@echo "make lock    write requirements/*.lock again (needs uv)"
@@ -21,6 +22,10 @@ test: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -m slow
+
+# Into TRACETAPE_BACKENDS, by default tracetape/backends in the user's cache folder; what is there already stays.
+backends: $(VENV)/.dev
+	$(BIN)/python -m tests.backends.build
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

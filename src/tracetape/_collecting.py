@@ -6,24 +6,32 @@ finalizer that sets one while another set goes on leaves a context that has lost
 
 from __future__ import annotations
 
+import functools
 import gc
+import operator
 import sys
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
 __all__ = ["is_collecting"]
 
-# By what the collector did last. It is told by a method in C: a function in Python would let signal handlers in,
-# and those run whatever a program has put there.
+# What the collector did last; what it has said at its last beginning, to all threads and to that in which it
+# began. It is told by functions in C: one in Python would let signal handlers in, which run whatever a program has
+# put there.
 _phases = OrderedDict.fromkeys(("start", "stop"))
+_told: dict[str, object] = {}
+_here = threading.local()
 
 
 def _is_started() -> bool:
     while True:
         try:
-            return next(reversed(_phases)) == "start"
+            if next(reversed(_phases)) == "stop":
+                return False
         except RuntimeError:
-            pass  # the collector has begun or ended in another thread, between the two steps
+            continue  # it has begun or ended in another thread, between the two steps
+        return getattr(_here, "start", None) is _told.get("start")
 
 
 def _never() -> bool:
@@ -31,6 +39,10 @@ def _never() -> bool:
 
 
 is_collecting: Callable[[], bool] = _never
+"""Whether the collector is at work in this thread. While a finalizer waits, other threads run."""
+
 if sys.version_info < (3, 12):
+    gc.callbacks.append(functools.partial(operator.setitem, _told))
+    gc.callbacks.append(functools.partial(setattr, _here))
     gc.callbacks.append(_phases.move_to_end)  # type: ignore[arg-type]  # `last` is any truth
     is_collecting = _is_started

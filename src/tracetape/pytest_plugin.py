@@ -172,7 +172,9 @@ def _opened(request: pytest.FixtureRequest) -> Tape:
         )
     options = dict(mark.kwargs)
     source, *rest = mark.args or (options.pop("source"),)
-    if isinstance(source, (str, os.PathLike)):
+    from tracetape.sources.addresses import is_url
+
+    if isinstance(source, (str, os.PathLike)) and not is_url(os.fspath(source)):
         source = request.path.parent / source
     return tracetape.replay(source, *rest, **options)
 

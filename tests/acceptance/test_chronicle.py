@@ -28,6 +28,11 @@ def notify(text: str) -> None:
     raise AssertionError("a mail was sent")
 
 
+@tracetape.boundary("confirm")
+def confirm(a: str, b: int) -> str:
+    raise AssertionError("nobody was asked")
+
+
 def program() -> tuple[dict[str, Any], str]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": "sell $1,000 of ACME"}]
     call = agent(messages, 1)["tool_calls"][0]
@@ -37,7 +42,9 @@ def program() -> tuple[dict[str, Any], str]:
     except TimeoutError as error:
         said = str(error)
     messages.append({"role": "tool", "content": json.dumps(order)})
-    return order, said + " / " + agent(messages, 2)["completion"]
+    answer = agent(messages, 2)["completion"]
+    assert confirm("x", 3) == "x ok"
+    return order, f"{said} / {answer}"
 
 
 def test_its_envelopes_are_crossings_in_the_order_of_their_ends():

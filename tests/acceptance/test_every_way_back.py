@@ -135,7 +135,7 @@ def phoenix(spans: list[SpanRecord]) -> Any:
     def iso(ns: int) -> str:
         return datetime.fromtimestamp(ns // 1_000 / 1e6, UTC).isoformat()
 
-    listed = [
+    listed: list[dict[str, Any]] = [
         {
             "name": span.name,
             "context": {"trace_id": span.trace_id, "span_id": span.span_id},

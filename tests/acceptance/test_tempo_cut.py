@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -74,6 +77,30 @@ def test_a_run_with_payloads_of_64_kb_replays_exactly(tempo, monkeypatch, tmp_pa
     with tracetape.record(tmp_path / "own.otlp.jsonl") as run:
         program()
     assert tracetape.compare(run.recording, recording) == []
+
+
+def test_the_pytest_mark_takes_an_address_too(tempo, monkeypatch, tmp_path):
+    fake, server = tempo
+    run_on(provider_to(server), monkeypatch)
+    monkeypatch.undo()
+    [trace_id] = fake.traces
+    case = tmp_path / "test_case.py"
+    case.write_text(
+        "import pytest\n"
+        "from tests.acceptance.test_tempo_cut import program\n"
+        f"@pytest.mark.tracetape('tempo+{server.base}/{trace_id}')\n"
+        "def test_it(tape):\n"
+        "    assert program()[1] == 'nothing to do'\n"
+    )
+    root = Path(__file__).parents[2]
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(case)],
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stdout
+    assert "1 passed" in ended.stdout
 
 
 def test_a_long_foreign_string_is_told_to_be_cut_with_its_name_and_the_setting(tempo):

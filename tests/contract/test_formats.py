@@ -561,6 +561,11 @@ def test_damage_to_a_sample_gives_a_recording_or_an_error(row, tmp_path):
 
 
 WRONG: list[Any] = [
+    2**64 - 1,
+    2**63,
+    -(2**63),
+    "0001-01-01T00:00:00Z",
+    "9999-12-31T23:59:59Z",
     None,
     0,
     -1,

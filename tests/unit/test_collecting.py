@@ -105,3 +105,31 @@ def test_a_collector_in_another_thread_is_no_reason_to_raise() -> None:
         sys.setswitchinterval(interval)
         ended.set()
         collecting.join()
+
+
+def test_while_a_finalizer_waits_other_threads_are_not_held_to_be_in_the_collector() -> None:
+    entered, leave = threading.Event(), threading.Event()
+    seen: list[bool] = []
+
+    class Waiting:
+        def __del__(self) -> None:
+            seen.append(is_collecting())
+            entered.set()
+            leave.wait(10)
+            seen.append(is_collecting())
+
+    def collect() -> None:
+        one = Waiting()
+        one.itself = one  # type: ignore[attr-defined]
+        del one
+        gc.collect()
+        seen.append(is_collecting())
+
+    thread = threading.Thread(target=collect)
+    thread.start()
+    assert entered.wait(10)
+    here = is_collecting()
+    leave.set()
+    thread.join()
+    early = sys.version_info < (3, 12)
+    assert (here, seen) == (False, [early, early, False])

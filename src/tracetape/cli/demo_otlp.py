@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tracetape.cli.demo import Untold
-from tracetape.config import otlp_endpoint
+from tracetape.config import otlp_endpoint, said_in_environment
 from tracetape.errors import SourceError
 from tracetape.exporters import provider
 from tracetape.recorder.run import Run
@@ -33,7 +32,8 @@ class Telling(Untold):
     """
 
     def __init__(self) -> None:
-        service = os.environ.get("OTEL_SERVICE_NAME", _SERVICE)
+        said = said_in_environment("OTEL_SERVICE_NAME")
+        service = said[1] if said is not None else _SERVICE
         self._provider = provider(resource=Resource.create({"service.name": service}))
         trace.set_tracer_provider(self._provider)
         self._traces: list[tuple[str, str]] = []

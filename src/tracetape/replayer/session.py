@@ -17,6 +17,7 @@ from tracetape.model.recording import Recording
 from tracetape.replayer.deciding import AFTER_CUT
 from tracetape.replayer.player import Options
 from tracetape.replayer.tape import ENDED, Tape
+from tracetape.sources.addresses import is_url
 from tracetape.sources.loading import load
 
 __all__ = ["ENDED", "Tape", "open_tape", "replay"]
@@ -104,10 +105,10 @@ def open_tape(
         if trace_id is not None or traces != "one":
             raise UsageError("trace_id and traces choose from a file; this Recording is one run already")
         recording = source
-        sources = (Path(recording.source).resolve(),) if recording.source else ()
+        sources = _places(recording.source)
     else:
         recording = load(source, trace_id=trace_id, traces=traces, types=tuple(types))
-        sources = (Path(source).resolve(),)
+        sources = _places(os.fspath(source))
     _check_names(chosen, recording, program_follows)
     obstacles = recording.obstacles(chosen)
     if obstacles:
@@ -130,6 +131,11 @@ def _plan(plan: Any) -> ReplayPlan:
         f"the second argument of replay is a ReplayPlan, not {type(plan).__name__}; for names alone write "
         'live=["place_order"]'
     )
+
+
+def _places(source: str) -> tuple[Path, ...]:
+    """The file or folder that a replay reads from; nothing for what is not on this machine."""
+    return () if not source or is_url(source) else (Path(source).resolve(),)
 
 
 def _check_names(plan: ReplayPlan, recording: Recording, program_follows: bool) -> None:

@@ -25,6 +25,7 @@ _DECODER = json.JSONDecoder()
 _CHUNK = 2**20
 # Inside this module alone.
 _TOO_LONG = "TOO_LONG"
+_BEGINNINGS = ('{"resourceSpans":', '{"resource_spans":')
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 
 
@@ -228,6 +229,17 @@ def _search(found: tuple[str, bool], name: str, first: int) -> Iterator[Record |
                 content, bad = _without_surrogates(content)
                 replaced = replaced or bad
         except json.JSONDecodeError as error:
+            again = _next_document(text, at)
+            if again >= 0:
+                # Written by a process that was killed in the middle, and by the next one behind it.
+                yield Gap(
+                    SKIPPED,
+                    f"line {line}: a document is cut in the middle, and another one begins behind it: the "
+                    f"{len(text[at:again].encode('utf-8', 'replace')):,} bytes before that are left out",
+                    where,
+                )
+                at = again
+                continue
             if _ran_out(text, error):
                 size = len(text[at:].encode("utf-8"))
                 yield Gap(
@@ -274,6 +286,13 @@ def _after_blank(text: str, at: int) -> int:
 def _line_end(text: str, at: int) -> int:
     end = text.find("\n", at)
     return len(text) if end < 0 else end
+
+
+def _next_document(text: str, at: int) -> int:
+    """Where another document of OTLP JSON begins in the same line; -1 where none does. Inside a string its quotes
+    would be escaped."""
+    found = [text.find(one, at + 1, _line_end(text, at)) for one in _BEGINNINGS]
+    return min((one for one in found if one >= 0), default=-1)
 
 
 def _ran_out(text: str, error: json.JSONDecodeError) -> bool:

@@ -3,8 +3,8 @@
     OTELCOL=/path/to/otelcol python tests/recordings/otelcol-0.161.0/make.py
 
 Each file is one run of examples/broker on a host with OpenTelemetry of its own (tests/acceptance/otlp_host.py),
-sent by a stock exporter to the Collector, which wrote the file. Every config of collector-config is validated
-first, and its digest kept in collector-config.sha256.
+sent by a stock exporter to the Collector, which wrote the file. Every config of collector-config beside this
+file is validated first, and its digest kept in collector-config.sha256.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-CONFIG = ROOT / "collector-config"
+CONFIG = HERE / "collector-config"
 
 sys.path.insert(0, str(ROOT))
 

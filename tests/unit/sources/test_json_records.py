@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 import tracemalloc
 
@@ -158,3 +159,16 @@ def test_damaged_text_is_read_in_time_that_grows_as_its_size(damage):
 
     # Sixteen times the size: linear is 16, quadratic is 256.
     assert cost(64_000) < 64 * cost(4_000)
+
+
+@pytest.mark.parametrize("cut", range(1, 130, 3))
+def test_a_document_behind_one_that_is_cut_is_read(cut):
+    said = {"name": 'a " {"resourceSpans": ', "n": [1, 2]}
+    content = {"resourceSpans": [{"resource": {}, "scopeSpans": [{"spans": [said]}]}]}
+    whole = json.dumps(content, separators=(",", ":")).encode()
+    text = whole[: min(cut, len(whole) - 1)] + whole + b"\n" + whole + b"\n"
+    pieces = list(read_text(io.BufferedReader(io.BytesIO(text)), "f"))  # type: ignore[arg-type]
+    records = [one for one in pieces if isinstance(one, Record)]
+    gaps = [one for one in pieces if isinstance(one, Gap)]
+    assert [one.content for one in records] == [content] * 2
+    assert [one.code for one in gaps] == ["SKIPPED_LINE"]

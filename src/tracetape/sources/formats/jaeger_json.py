@@ -9,8 +9,8 @@ from typing import Any
 
 from tracetape.errors import SourceError, TraceSelectionError
 from tracetape.model.span import Event, Gap, Link, Scope, SpanRecord, Status
-from tracetape.sources.formats.json_fields import objects, plain
-from tracetape.sources.formats.otlp_span import enum_of, list_of, map_of, number_of, refuse, text_of, whole
+from tracetape.sources.formats.json_fields import microseconds, objects, plain
+from tracetape.sources.formats.otlp_span import enum_of, list_of, map_of, refuse, text_of, whole
 from tracetape.sources.formats.span_rules import KINDS, STATUS_CODES, add_attribute, finished_span
 from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_from_text
 from tracetape.sources.records import Record
@@ -105,7 +105,7 @@ def _span(span: dict[str, Any], processes: dict[str, dict[str, Any]], where: str
     trace_id = _id(span.get("traceID"), TRACE_ID_BYTES, what)
     tags = _tags(span.get("tags"), what, gaps)
     parent_id, links = _references(span, trace_id, what)
-    start = number_of(span.get("startTime"), "startTime", what)
+    start = microseconds(span.get("startTime"), "startTime", what)
     process = span.get("process")
     if type(process) is dict:  # as the query service has it before its traces are put together
         resource = _resource(process, what, gaps)
@@ -121,8 +121,8 @@ def _span(span: dict[str, Any], processes: dict[str, dict[str, Any]], where: str
         parent_id=parent_id,
         name=title,
         kind=enum_of(tags.get("span.kind"), KINDS),
-        start_ns=start * 1_000,
-        end_ns=(start + number_of(span.get("duration"), "duration", what)) * 1_000,
+        start_ns=start,
+        end_ns=microseconds(span.get("duration"), "duration", what, start),
         status=status,
         attributes={
             key: value
@@ -175,7 +175,7 @@ def _event(log: dict[str, Any], what: str, gaps: list[Gap]) -> Event:
     title = fields.pop("event", None)
     if title is None:
         title = fields.pop("message", None)
-    return Event(text_of(title), number_of(log.get("timestamp"), "timestamp", what) * 1_000, fields)
+    return Event(text_of(title), microseconds(log.get("timestamp"), "timestamp", what), fields)
 
 
 def _tags(value: Any, what: str, gaps: list[Gap]) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from tracetape.sources.formats.otlp_span import refuse, text_of
+from tracetape.sources.formats.otlp_span import number_of, refuse, text_of
 from tracetape.sources.formats.span_rules import NAN, too_deep
 
-__all__ = ["compact", "flattened", "objects", "plain", "time_of"]
+__all__ = ["compact", "flattened", "microseconds", "objects", "plain", "time_of"]
 
 _MAX_DEPTH = 200
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -84,4 +84,15 @@ def time_of(value: Any, name: str, what: str) -> int | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     seconds = moment - _EPOCH
-    return (seconds.days * 86_400 + seconds.seconds) * 10**9 + int((fraction[:9]).ljust(9, "0"))
+    found = (seconds.days * 86_400 + seconds.seconds) * 10**9 + int((fraction[:9]).ljust(9, "0"))
+    return _moment(found, value, name, what)
+
+
+def microseconds(value: Any, name: str, what: str, since: int = 0) -> int:
+    """Microseconds as nanoseconds, 0 where they are absent; added to `since`. Raises FormatError BAD_FIELD."""
+    return _moment(since + number_of(value, name, what) * 1_000, value, name, what)
+
+
+def _moment(ns: int, value: Any, name: str, what: str) -> int:
+    """Within what OTLP has for times: 64 bits of nanoseconds since 1970."""
+    return ns if 0 <= ns < 2**64 else refuse(name, "a time between 1970 and 2554", value, what)

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from tracetape.model.span import NOTHING, Event, Gap, Link, Scope, SpanRecord, Status
-from tracetape.sources.formats.json_fields import flattened
-from tracetape.sources.formats.otlp_span import enum_of, list_of, map_of, number_of, text_of
+from tracetape.sources.formats.json_fields import flattened, microseconds
+from tracetape.sources.formats.otlp_span import enum_of, list_of, map_of, text_of
 from tracetape.sources.formats.span_rules import KINDS, STATUS_CODES, finished_span
 from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_from_text
 from tracetape.sources.records import Record
@@ -49,7 +49,7 @@ def read(record: Record) -> Iterator[SpanRecord | Gap]:
     title = text_of(span.get("name"))
     what = f"span {title[:80]!r} ({where})"
     tags = map_of(span.get("tags"), "tags", what)
-    start = number_of(span.get("timestamp"), "timestamp", what)
+    start = microseconds(span.get("timestamp"), "timestamp", what)
     service = text_of(map_of(span.get("localEndpoint"), "localEndpoint", what).get("serviceName"))
     yield finished_span(
         trace_id=_id(span.get("traceId"), TRACE_ID_BYTES, what),
@@ -57,8 +57,8 @@ def read(record: Record) -> Iterator[SpanRecord | Gap]:
         parent_id=_id(span.get("parentId"), SPAN_ID_BYTES, f"the parent of {what}"),
         name=title,
         kind=enum_of(span.get("kind") or tags.get("span.kind") or "INTERNAL", KINDS),
-        start_ns=start * 1_000,
-        end_ns=(start + number_of(span.get("duration"), "duration", what)) * 1_000,
+        start_ns=start,
+        end_ns=microseconds(span.get("duration"), "duration", what, start),
         status=_status(tags),
         attributes={key: value for key, value in tags.items() if not _is_own(key, tags)},
         events=tuple(_event(one, what) for one in list_of(span.get("annotations"), "annotations", what)),
@@ -103,7 +103,7 @@ def _event(annotation: dict[str, Any], what: str) -> Event:
     if bar:
         found = _object("{" + rest.rpartition("|")[0])
         title, attributes = (title, flattened(found, what)) if found is not None else (text, {})
-    return Event(title, number_of(annotation.get("timestamp"), "timestamp", what) * 1_000, attributes)
+    return Event(title, microseconds(annotation.get("timestamp"), "timestamp", what), attributes)
 
 
 def _link(value: Any, what: str) -> Link:
