@@ -42,7 +42,7 @@ def lines_of(objects: list[Any]) -> list[bytes]:
 
 def pages_of_phoenix() -> list[bytes]:
     spans = json.loads((SAMPLES / "phoenix" / "spans.json").read_bytes())["data"]
-    pages = [{"data": [one], "next_cursor": "more"} for one in spans]
+    pages: list[dict[str, Any]] = [{"data": [one], "next_cursor": "more"} for one in spans]
     pages[-1]["next_cursor"] = None
     return lines_of(pages)
 

@@ -115,12 +115,13 @@ def spans_of_protobuf() -> list[tuple[Any, bool]]:
     """Spans, and whether each is read the quick way."""
     from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
+    unknown: Any = 7
     made = [
         (protobuf(), True),
         (protobuf(parent_span_id=b"\x03" * 8, kind=3), True),
         (protobuf(parent_span_id=b"\x00" * 8), True),
-        (protobuf(status=Status(code=2, message="no")), True),
-        (protobuf(status=Status(code=7)), True),
+        (protobuf(status=Status(code=Status.STATUS_CODE_ERROR, message="no")), True),
+        (protobuf(status=Status(code=unknown)), True),
         (protobuf(kind=99), False),
         (protobuf(trace_id=b"\x01" * 15), False),
         (protobuf(trace_id=b"\x00" * 16), False),
