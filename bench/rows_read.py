@@ -68,7 +68,7 @@ def one_trace(plan: Plan) -> Iterator[Row]:
 
     import tracetape
     from tracetape.sources.listing import list_traces
-    from tracetape.sources.trace_index import write_index
+    from tracetape.sources.trace_index import stamp_of, write_index
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "spans.jsonl"
@@ -98,7 +98,8 @@ def one_trace(plan: Plan) -> Iterator[Row]:
             most=400 * size / 2**30,
             note="the target is 400 ms for 1 GB",
         )
-        write_index(path, list_traces([path]))
+        stamp = stamp_of(path)
+        write_index(path, list_traces([path]), stamp)
         indexed = in_turn(_once(load), _once(look), repeat)
         yield row_of(
             f"the same by its index, {megabytes}",

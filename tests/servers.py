@@ -34,6 +34,7 @@ class Reply:
     status: int = 200
     content_type: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
+    announced: int | None = None  # bytes that it says it has, where that is not so
 
 
 @dataclass
@@ -65,7 +66,7 @@ def serving(answer: Callable[[Request], Reply]) -> Iterator[Served]:
             try:
                 self.send_response(reply.status)
                 self.send_header("Content-Type", reply.content_type)
-                self.send_header("Content-Length", str(len(reply.body)))
+                self.send_header("Content-Length", str(reply.announced or len(reply.body)))
                 for key, value in reply.headers.items():
                     self.send_header(key, value)
                 self.end_headers()

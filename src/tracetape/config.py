@@ -141,9 +141,9 @@ def access(backend: str, environ: Mapping[str, str] | None = None) -> Access:
 
 def _header(env: Mapping[str, str], name: str) -> str:
     said = env.get(name, "").strip()
-    if said.isprintable():
+    if said.isprintable() and (name.endswith("_BASIC") or said.isascii()):
         return said
-    warnings.warn(f"{name} holds control characters, and is not sent", RuntimeWarning, stacklevel=4)
+    warnings.warn(f"{name} holds what no header can hold, and is not sent", RuntimeWarning, stacklevel=4)
     return ""
 
 

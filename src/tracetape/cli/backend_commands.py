@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from tracetape.cli.commands import _CANNOT_READ, _check_trace_options, _json_option, _trace_options, cli
+from tracetape.cli.commands import cli
 from tracetape.cli.failing import CANNOT_COMPARE, reports_errors
+from tracetape.cli.options import CANNOT_READ, check_trace_options, json_option, trace_options
 
 __all__ = ["fetch", "find", "index"]
 
@@ -22,7 +23,7 @@ __all__ = ["fetch", "find", "index"]
 @click.option("--errors", is_flag=True, help="Only traces with a span that failed.")
 @click.option("--service", metavar="NAME", help="Only those whose service.name it is.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="The most to list.")
-@_json_option
+@json_option
 @reports_errors
 def find(
     backend: str,
@@ -56,12 +57,12 @@ def find(
 
 @cli.command(
     short_help="Save a trace as a recording of its own.",
-    epilog=f"Exit codes: 0 saved; {_CANNOT_READ}",
+    epilog=f"Exit codes: 0 saved; {CANNOT_READ}",
 )
 @click.argument("source")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The recording to write.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
-@_trace_options
+@trace_options
 @reports_errors
 def fetch(source: str, output: Path, overwrite: bool, trace_id: str | None, traces: str) -> None:
     """Save one trace, from wherever it is, as OTLP JSON lines: the form in which tracetape records.
@@ -74,14 +75,14 @@ def fetch(source: str, output: Path, overwrite: bool, trace_id: str | None, trac
     """
     from tracetape.cli import fetching, render
 
-    _check_trace_options(trace_id, traces)
+    check_trace_options(trace_id, traces)
     render.print_lines(fetching.saved(source, output, overwrite, trace_id, traces))
 
 
-@cli.command(short_help="Make a large file quick to look into.", epilog=f"Exit codes: 0 written; {_CANNOT_READ}")
-@click.argument("source", type=click.Path(path_type=Path))
+@cli.command(short_help="Make a large file quick to look into.", epilog=f"Exit codes: 0 written; {CANNOT_READ}")
+@click.argument("source")
 @reports_errors
-def index(source: Path) -> None:
+def index(source: str) -> None:
     """Write an index beside a file of many traces: SOURCE.ttidx.
 
     \b

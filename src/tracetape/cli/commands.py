@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-import string
 from pathlib import Path
-from typing import Any
 
 import click
 
 from tracetape import __version__
 from tracetape.cli.failing import DIVERGED, Commands, reports_errors
+from tracetape.cli.options import CANNOT_READ, check_trace_options, json_option, trace_options
 from tracetape.cli.program_command import ProgramCommand
 from tracetape.model.recording import Recording
 
 # What shows, runs and compares is imported by the command that does it: `--help` is asked for often.
 
 __all__ = ["cli"]
-
-_CANNOT_READ = "2 wrong use, 3 the recording cannot be read or has no such trace."
-
-
-def _trace_id(ctx: click.Context, parameter: click.Parameter, given: str | None) -> str | None:
-    if given is None:
-        return None
-    text = given.strip()
-    if not text or len(text) > 32 or any(digit not in string.hexdigits for digit in text):
-        raise click.UsageError(f"--trace takes a trace id, up to 32 hex digits, not {given[:80]!r}", ctx)
-    return text
-
-
-def _trace_options(command: Any) -> Any:
-    command = click.option(
-        "--traces",
-        type=click.Choice(["one", "all"]),
-        default="one",
-        help="'all': the whole source is one run.",
-    )(command)
-    return click.option(
-        "--trace",
-        "trace_id",
-        metavar="ID",
-        callback=_trace_id,
-        help="Which trace, where the source has several: hex digits in any case, leading zeros optional.",
-    )(command)
-
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")
 
 
 @click.group(
@@ -147,7 +116,7 @@ def record(
     cls=ProgramCommand,
     short_help="Run a recorded run again, offline.",
     epilog="Exit codes: 1 diverged, or not replayable under this plan; "
-    f"{_CANNOT_READ} Else the program's own; 0 where it left the recording after a live or patched call.",
+    f"{CANNOT_READ} Else the program's own; 0 where it left the recording after a live or patched call.",
 )
 @click.option("--source", hidden=True)
 @click.option("--live", multiple=True, metavar="NAME[@N]", help="Run the real function.")
@@ -159,7 +128,7 @@ def record(
     "--ignore", multiple=True, metavar="PATH", help="Leave out when inputs are compared: '$.messages[*].id'."
 )
 @click.option("--strict", is_flag=True, help="Whatever would only be listed is a divergence.")
-@_trace_options
+@trace_options
 @click.option("-m", "module", is_flag=True, help="Run a module, as python -m does.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]…")
 @click.pass_obj
@@ -193,7 +162,7 @@ def replay(
     from tracetape.cli.running import replay_program
     from tracetape.replayer.session import open_tape
 
-    _check_trace_options(trace_id, traces)
+    check_trace_options(trace_id, traces)
     script = Program(program[0], program[1:], module=module)
     plan = chosen_plan(stub, patch, live)
     tape = open_tape(
@@ -202,11 +171,11 @@ def replay(
     replay_program(script, tape, plan, owns_process=bool(owns_process))
 
 
-@cli.command(short_help="Show a recording as a tree.", epilog=f"Exit codes: 0 shown; {_CANNOT_READ}")
+@cli.command(short_help="Show a recording as a tree.", epilog=f"Exit codes: 0 shown; {CANNOT_READ}")
 @click.argument("source")
 @click.option("--crossing", metavar="NAME@N", help="One crossing in full: the N-th call of NAME, from 1.")
-@_json_option
-@_trace_options
+@json_option
+@trace_options
 @reports_errors
 def show(source: str, crossing: str | None, as_json: bool, trace_id: str | None, traces: str) -> None:
     """Show a recording as a tree: what went into each crossing and what came out.
@@ -253,11 +222,11 @@ def show(source: str, crossing: str | None, as_json: bool, trace_id: str | None,
 
 @cli.command(
     short_help="Can this be replayed?",
-    epilog=f"Exit codes: 0 every crossing can be served, 1 one of them cannot; {_CANNOT_READ}",
+    epilog=f"Exit codes: 0 every crossing can be served, 1 one of them cannot; {CANNOT_READ}",
 )
 @click.argument("source")
-@_json_option
-@_trace_options
+@json_option
+@trace_options
 @reports_errors
 def check(source: str, as_json: bool, trace_id: str | None, traces: str) -> None:
     """Can this be replayed? The grade of each crossing, with reasons and cures.
@@ -281,12 +250,12 @@ def check(source: str, as_json: bool, trace_id: str | None, traces: str) -> None
 
 @cli.command(
     short_help="How recording B differs from recording A.",
-    epilog=f"Exit codes: 0 same, 1 they differ; {_CANNOT_READ}",
+    epilog=f"Exit codes: 0 same, 1 they differ; {CANNOT_READ}",
 )
 @click.argument("a")
 @click.argument("b")
-@_json_option
-@_trace_options
+@json_option
+@trace_options
 @reports_errors
 def diff(a: str, b: str, as_json: bool, trace_id: str | None, traces: str) -> None:
     """How recording B differs from recording A, crossing by crossing.
@@ -313,10 +282,5 @@ def diff(a: str, b: str, as_json: bool, trace_id: str | None, traces: str) -> No
 def _load(source: str, trace_id: str | None, traces: str) -> Recording:
     import tracetape
 
-    _check_trace_options(trace_id, traces)
+    check_trace_options(trace_id, traces)
     return tracetape.load(source, trace_id=trace_id, traces=traces)
-
-
-def _check_trace_options(trace_id: str | None, traces: str) -> None:
-    if trace_id is not None and traces == "all":
-        raise click.UsageError("--trace picks one trace and --traces all takes every one: give only one of them")

@@ -28,6 +28,10 @@ def saved(source: str, output: Path, overwrite: bool, trace_id: str | None, trac
 
     Raises UsageError for a file that is there; what `load` raises. Nothing is written then.
     """
+    if output.is_dir():
+        raise UsageError(f"{output} is a folder: give the name of the recording in it, as {output}/run.otlp.jsonl")
+    if output.exists() and not overwrite:
+        raise UsageError(f"{output} exists already; --overwrite replaces it")
     recording = tracetape.load(source, trace_id=trace_id, traces=traces)
     working = output.with_name(f"{output.name}.{os.getpid()}.part")
     try:
@@ -42,6 +46,8 @@ def saved(source: str, output: Path, overwrite: bool, trace_id: str | None, trac
             working.replace(output)
         else:
             _put(working, output)
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror}") from None
     finally:
         working.unlink(missing_ok=True)
     size = counted(len(recording.spans), "span")

@@ -15,7 +15,7 @@ from tracetape.cli.render import counted
 from tracetape.cli.tree import duration
 from tracetape.errors import UsageError
 from tracetape.model.printing import escaped
-from tracetape.sources.addresses import meant
+from tracetape.sources.addresses import meant, shown
 from tracetape.sources.backends import Address, Found, Wanted
 from tracetape.sources.backends.registry import BACKENDS
 from tracetape.sources.remote import look_for
@@ -32,7 +32,7 @@ def found(
     address = meant(backend)
     if address is None:
         known = ", ".join(one.spelling.removesuffix("/TRACE_ID") for one in BACKENDS if one.name != "mlflow")
-        raise UsageError(f"find looks into a backend, and {backend} is none: {known}")
+        raise UsageError(f"find looks into a backend, and {shown(backend)} is none: {known}")
     address = replace(address, trace_id="")
     now = time.time_ns()
     pairs = dict(map(_pair, attributes))

@@ -152,8 +152,11 @@ class BatchingProcessor(SpanProcessor):
         with self._starting:
             if self._worker is None:
                 worker = threading.Thread(target=self._work, name="tracetape-export", daemon=True)
+                try:
+                    worker.start()
+                except RuntimeError:
+                    return  # no thread to be had, as at the interpreter's end: the next span tries again
                 self._worker = worker
-                worker.start()
                 self._end_with_pool()
 
     def _end_with_pool(self) -> None:

@@ -37,6 +37,7 @@ _log = logging.getLogger("tracetape")
 _MOST_OPEN = 64
 _CHECKS = 16
 _SECONDS_BETWEEN = 10.0
+_SHARE = 100  # looking through a folder takes at most a hundredth of the time
 
 
 class FolderExporter(SpanExporter):
@@ -65,7 +66,9 @@ class FolderExporter(SpanExporter):
         self._max_seconds = said.max_seconds if max_seconds is None else max_seconds
         self._files: dict[int, RunFile] = {}
         self._since_check = 0
-        self._cleaned_at = 0.0
+        self._clean_again = 0.0
+        self._known: dict[str, str] = {}
+        self._seen_at = -1
         self._is_shut = False
         self._said = False
         self.lost = 0
@@ -138,13 +141,29 @@ class FolderExporter(SpanExporter):
         except RecordingError as error:
             self._say(str(error))
             return None
-        if is_new and time.monotonic() - self._cleaned_at > _SECONDS_BETWEEN:
-            self._clean()
+        if is_new:
+            self._known[_end_of(name)] = name
+            self._seen_at = self._changed_at()
+            if time.monotonic() > self._clean_again:
+                self._clean()
         return file
 
     def _found(self, trace_id: int) -> str | None:
-        end = name_of(trace_id, 0).partition("-")[2]
-        return min((name for name in self._names() if name.endswith(end)), default=None)
+        """Of this process or of another one. The folder is looked through when others have changed it: it may have
+        many thousands of files."""
+        changed_at = self._changed_at()
+        if changed_at != self._seen_at:
+            self._seen_at = changed_at
+            self._known = {}
+            for name in sorted(self._names(), reverse=True):
+                self._known[_end_of(name)] = name
+        return self._known.get(_end_of(name_of(trace_id, 0)))
+
+    def _changed_at(self) -> int:
+        try:
+            return self.folder.stat().st_mtime_ns
+        except OSError:
+            return 0
 
     def _names(self) -> list[str]:
         try:
@@ -161,7 +180,8 @@ class FolderExporter(SpanExporter):
         return True
 
     def _clean(self) -> None:
-        self._since_check, self._cleaned_at = 0, time.monotonic()
+        began = time.monotonic()
+        self._since_check = 0
         files = []
         for name in self._names():
             try:
@@ -178,11 +198,18 @@ class FolderExporter(SpanExporter):
                 for one in files
                 if one.name not in gone or one.name in written
             ]
+        ended = time.monotonic()
+        self._clean_again = ended + max(_SECONDS_BETWEEN, _SHARE * (ended - began))
 
     def _say(self, why: str) -> None:
         if not self._said:
             self._said = True
             _log.warning("tracetape: spans are lost: %s; the program goes on", why)
+
+
+def _end_of(name: str) -> str:
+    """What the name of a file has of its trace."""
+    return name.partition("-")[2]
 
 
 def _nothing() -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import SpanLimits, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import Sampler
 
@@ -29,6 +29,24 @@ MOST_ATTRIBUTES = 1_024
 # not one of them: the same again is refused again.
 _TRIED_AGAIN = ("CANCELLED", "DEADLINE_EXCEEDED", "ABORTED", "UNAVAILABLE", "DATA_LOSS")
 _TRIED_AGAIN_SAID = "_OTEL_PYTHON_EXPORTER_OTLP_GRPC_RETRYABLE_ERROR_CODES"
+
+
+class _AtOnce(SpanProcessor):
+    """Exports each span when it ends. The SDK's own attaches a context for it, which must not be done in the
+    collector (see `_collecting`), where boundaries end too."""
+
+    def __init__(self, exporter: SpanExporter) -> None:
+        self._exporter = exporter
+
+    def on_end(self, span: ReadableSpan) -> None:
+        if span.context is not None and span.context.trace_flags.sampled:
+            self._exporter.export((span,))
+
+    def shutdown(self) -> None:
+        self._exporter.shutdown()
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        return self._exporter.force_flush(timeout_millis)
 
 
 class _Generator(Ids, IdGenerator):
@@ -95,7 +113,7 @@ def provider(
     if folder is not None:
         from tracetape.exporters.folder import FolderExporter
 
-        made.add_span_processor(SimpleSpanProcessor(FolderExporter(folder)))
+        made.add_span_processor(_AtOnce(FolderExporter(folder)))
     made.add_span_processor(
         BatchingProcessor(
             make,

@@ -20,7 +20,7 @@ MOST_BYTES = 2**28
 that a sampler or a full queue takes away are never asked for, and would stay for ever."""
 
 is_wanted = False
-_kept: dict[tuple[int, int], Mapping[str, Any]] = {}
+_kept: dict[tuple[int, int], tuple[Mapping[str, Any], list[None]]] = {}  # each with who has not taken it yet
 _bytes = 0
 _exporters = 0
 
@@ -30,6 +30,8 @@ def keep_for(exporters: int) -> None:
     global is_wanted, _exporters
     _exporters += exporters
     is_wanted = _exporters > 0
+    if not is_wanted:
+        _forget()
 
 
 def keep(span: Any, content: Mapping[str, Any]) -> None:
@@ -37,34 +39,47 @@ def keep(span: Any, content: Mapping[str, Any]) -> None:
     global _bytes
     context = span.get_span_context()
     size = _size(content)  # nothing is called between reading the sum and writing it: threads do not part there
-    _kept[context.trace_id, context.span_id] = content
+    _kept[context.trace_id, context.span_id] = content, [None] * _exporters
     _bytes += size
     while _bytes > MOST_BYTES and _kept:
         try:
-            take(*next(iter(_kept)))
+            _drop(next(iter(_kept)))
         except (RuntimeError, StopIteration):  # another thread did
             break
 
 
 def take(trace_id: int, span_id: int) -> Mapping[str, Any] | None:
-    """What was left out of a span; None where nothing was, or where it is not here any more."""
-    global _bytes
-    content = _kept.pop((trace_id, span_id), None)
-    if content is not None:
-        size = _size(content)
-        _bytes -= size
+    """What was left out of a span, for each exporter once; None where nothing was, or where it has gone."""
+    found = _kept.get((trace_id, span_id))
+    if found is None:
+        return None
+    content, takers = found
+    try:
+        takers.pop()
+    except IndexError:
+        return None
+    if not takers:
+        _drop((trace_id, span_id))
     return content
 
 
-def _after_fork() -> None:
-    """What waits is the parent's."""
+def _drop(key: tuple[int, int]) -> None:
+    global _bytes
+    found = _kept.pop(key, None)
+    if found is not None:
+        size = _size(found[0])
+        _bytes -= size
+
+
+def _forget() -> None:
     global _bytes
     _kept.clear()
     _bytes = 0
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_forget)  # what waits is the parent's
 
 
 def _size(content: Mapping[str, Any]) -> int:
-    return sum(len(content.get(key, "")) for key in (names.INPUT_VALUE, names.OUTPUT_VALUE))
+    """Bytes of its payloads."""
+    return sum(content.get(key, 0) for key in (names.INPUT_SIZE, names.OUTPUT_SIZE))

@@ -42,6 +42,7 @@ __all__ = [
 _log = logging.getLogger("tracetape")
 _said = False
 _ids = Ids()
+_TOLD = "_tracetape_told"
 _NEAREST = otel_context.create_key("tracetape-nearest-span")
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _tracer: tuple[Any, Tracer] | None = None
@@ -270,12 +271,12 @@ def _tracer_of(owner: TracerProvider) -> Tracer:
     if type(getattr(tracer, "id_generator", None)).__name__ == "RandomIdGenerator":
         tracer.id_generator = _ids  # type: ignore[attr-defined]
     _tracer = (owner, tracer)
-    if id(owner) not in _met:
-        _met[id(owner)] = owner
+    if not getattr(owner, _TOLD, False):
+        try:
+            setattr(owner, _TOLD, True)
+        except AttributeError:
+            return tracer  # nor can it be told that it has been said: a provider of no SDK
         from tracetape.recorder.host_facts import say_losses  # once for each provider
 
         say_losses(owner)
     return tracer
-
-
-_met: dict[int, Any] = {}

@@ -12,7 +12,7 @@ from tracetape.errors import SourceError
 from tracetape.sources.backends import Address
 from tracetape.sources.backends.registry import BACKENDS
 
-__all__ = ["is_url", "meant", "no_trace", "shown", "spelling_of"]
+__all__ = ["is_url", "meant", "no_trace", "shown"]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 _BACKENDS = {one.name: one for one in BACKENDS}
@@ -27,7 +27,10 @@ def shown(text: str) -> str:
     there."""
     if not is_url(text):
         return text
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return text.partition("?")[0].partition("#")[0].rpartition("@")[2]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
@@ -36,7 +39,7 @@ def meant(text: str) -> Address | None:
 
     Raises SourceError UNKNOWN_SOURCE for an address that is none, or has a password in it.
     """
-    parts = urlsplit(text)
+    parts = _parts_of(text)
     scheme = parts.scheme.lower()
     if scheme in ("http", "https"):
         _refuse_login(parts)
@@ -54,6 +57,15 @@ def meant(text: str) -> Address | None:
         raise _misspelt(text, name)
     pasted = _BACKENDS[name].pasted(parts._replace(scheme=transport))
     return pasted if pasted is not None else _split(text, parts, name, transport)
+
+
+def _parts_of(text: str) -> SplitResult:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # looked at when it is asked for
+    except ValueError as error:
+        raise SourceError(f"{shown(text)}: is no address: {error}", code="UNKNOWN_SOURCE") from None
+    return parts
 
 
 def _split(text: str, parts: SplitResult, name: str, transport: str) -> Address:
@@ -88,7 +100,7 @@ def _refuse_login(parts: SplitResult) -> None:
 
 def _misspelt(text: str, name: str) -> SourceError:
     return SourceError(
-        f"{text}: is no address of {name}; it is spelt {_BACKENDS[name].spelling}", code="UNKNOWN_SOURCE"
+        f"{shown(text)}: is no address of {name}; it is spelt {_BACKENDS[name].spelling}", code="UNKNOWN_SOURCE"
     )
 
 
@@ -100,8 +112,3 @@ def no_trace(address: Address) -> SourceError:
         f"tracetape find {address}",
         code="UNKNOWN_SOURCE",
     )
-
-
-def spelling_of(name: str) -> str:
-    """How the address of a trace in a backend is spelt."""
-    return _BACKENDS[name].spelling

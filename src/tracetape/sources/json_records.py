@@ -25,7 +25,7 @@ _DECODER = json.JSONDecoder()
 _CHUNK = 2**20
 # Inside this module alone.
 _TOO_LONG = "TOO_LONG"
-_BEGINNINGS = ('{"resourceSpans":', '{"resource_spans":')
+_BEGINNING = re.compile(r'\{"resource(?:Spans|_spans)":')
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 
 
@@ -213,6 +213,7 @@ def _search(found: tuple[str, bool], name: str, first: int) -> Iterator[Record |
     after another, NaN, lone surrogates. Yields at least one piece."""
     text, replaced = _Text(found[0]), found[1]
     del found  # not both in memory
+    ahead = _Ahead(text)
     line, counted, at = first, 0, 0
     while (at := _after_blank(text, at)) < len(text):
         line += str.count(text, "\n", counted, at)
@@ -229,7 +230,7 @@ def _search(found: tuple[str, bool], name: str, first: int) -> Iterator[Record |
                 content, bad = _without_surrogates(content)
                 replaced = replaced or bad
         except json.JSONDecodeError as error:
-            again = _next_document(text, at)
+            again = ahead.after(at)
             if again >= 0:
                 # Written by a process that was killed in the middle, and by the next one behind it.
                 yield Gap(
@@ -288,11 +289,24 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _next_document(text: str, at: int) -> int:
-    """Where another document of OTLP JSON begins in the same line; -1 where none does. Inside a string its quotes
-    would be escaped."""
-    found = [text.find(one, at + 1, _line_end(text, at)) for one in _BEGINNINGS]
-    return min((one for one in found if one >= 0), default=-1)
+class _Ahead:
+    """Where documents of OTLP JSON begin in a text. Inside a string their quotes would be escaped.
+
+    Positions are asked for in their order, so that the text is gone through once.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text, self._end, self._next = text, -1, -1
+
+    def after(self, at: int) -> int:
+        """The next beginning behind a position in the same line; -1 where there is none."""
+        if self._end < at:
+            self._end = _line_end(self._text, at)
+            self._next = at
+        if self._next <= at:
+            found = _BEGINNING.search(self._text, at + 1, self._end)
+            self._next = self._end if found is None else found.start()
+        return self._next if self._next < self._end else -1
 
 
 def _ran_out(text: str, error: json.JSONDecodeError) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import mmap
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,72 +23,124 @@ _LARGE = 16 * 2**20
 # A trace whose lines are more than so many bytes, or so great a part of the file, is read with the rest: its
 # values can stay in the file then.
 _MOST, _PART = 64 * 2**20, 4
+_CHUNK, _STEP = 4 * 2**20, 64 * 2**10
 
 
 def part_of(path: Path, trace_id: str) -> Blob | None:
     """What of a file of OTLP JSON lines belongs to a trace; None where that is not sure, so that all must be read.
 
-    By the file's index, where there is one that fits. A last line that is not whole is a part of every trace.
+    By the file's index, where there is one that fits. A last line that is not whole is a part of every trace; what
+    is damaged in other lines is not noticed.
 
     trace_id: 32 lower-case hex digits.
     """
     try:
         if not path.is_file() or path.stat().st_size < _LARGE:
             return None
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            lines = trace_index.lines_of(path, trace_id)
-            if lines is None:
-                lines = _search(text, trace_id)
-            if lines is None or sum(end - begin for begin, end in lines) > _limit(text):
-                return None
-            kept = [_reduced(text[begin:end], trace_id) for begin, end in lines]
-            tail = text.rfind(b"\n") + 1
-            cut = text[tail:] if tail < len(text) and (not lines or lines[-1][0] != tail) else b""
-    except (OSError, ValueError):
+        file = _File(path)
+    except OSError:
         return None
+    try:
+        lines = trace_index.lines_of(path, trace_id)
+        if lines is None:
+            lines = _search(file, trace_id)
+        if lines is None or sum(end - begin for begin, end in lines) > _limit(file.size):
+            return None
+        kept = [_reduced(file.read(begin, end), trace_id) for begin, end in lines]
+        tail = file.line_begin(file.size)
+        cut = b"" if tail == file.size or (lines and lines[-1][0] == tail) else file.read(tail, file.size)
+    except OSError:
+        return None
+    finally:
+        file.close()
     if any(one is None for one in kept):
         return None
     content = b"\n".join([*(one for one in kept if one is not None), cut])
     return Blob.of(f"{path}, lines of trace {trace_id[:8]}…", content, path)
 
 
-def _search(text: mmap.mmap, trace_id: str) -> list[tuple[int, int]] | None:
-    """Where the lines begin and end in which the id stands."""
-    first = _line_at(text, 0)
-    last_end = len(text) - 1 if text[len(text) - 1] == 0x0A else text.rfind(b"\n")
-    last = _line_at(text, last_end - 1) if last_end > 0 else first
-    found: dict[int, int] = {}
-    for begin, end in (first, last):
-        if end - begin > _MOST or text[begin : begin + 1] != b"{" or text[end - 1 : end] != b"}":
-            return None  # no lines of JSON: a document over many lines, perhaps
-    ways = spellings_in(text[slice(*first)]) | spellings_in(text[slice(*last)])
+class _File:
+    """A file by its bytes. Not mapped into memory: one that is cut off meanwhile would end the process."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_RDONLY)
+        self.size = os.fstat(self._file).st_size
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def read(self, begin: int, end: int) -> bytes:
+        return os.pread(self._file, end - begin, begin)
+
+    def places(self, text: bytes) -> Iterator[int]:
+        """Where a text stands, but for what stands in a line in which it was found before."""
+        buffer, kept, at = bytearray(_CHUNK + len(text)), 0, 0
+        passed = 0
+        while at < self.size:
+            got = os.preadv(self._file, [memoryview(buffer)[kept : kept + _CHUNK]], at)
+            if not got:
+                return
+            filled, base = kept + got, at - kept
+            found = buffer.find(text, max(0, passed - base), filled)
+            while found >= 0:
+                yield base + found
+                passed = self.line_end(base + found)
+                found = buffer.find(text, max(0, passed - base), filled) if passed < base + filled else -1
+            at += got
+            kept = min(len(text) - 1, filled)
+            buffer[:kept] = buffer[filled - kept : filled]
+
+    def line_begin(self, at: int) -> int:
+        while at > 0:
+            begin = max(0, at - _STEP)
+            found = self.read(begin, at).rfind(b"\n")
+            if found >= 0:
+                return begin + found + 1
+            at = begin
+        return 0
+
+    def line_end(self, at: int) -> int:
+        """Where the line ends, its line feed left out."""
+        while at < self.size:
+            piece = self.read(at, min(self.size, at + _STEP))
+            found = piece.find(b"\n")
+            if found >= 0:
+                return at + found
+            if not piece:
+                break
+            at += len(piece)
+        return self.size
+
+
+def _search(file: _File, trace_id: str) -> list[tuple[int, int]] | None:
+    """Where the lines begin and end in which the id stands; None for what is no file of lines."""
+    ways: set[int] = set()
+    last_end = file.size - 1 if file.read(file.size - 1, file.size) == b"\n" else file.line_begin(file.size) - 1
+    for begin, end in ((0, file.line_end(0)), (file.line_begin(last_end), last_end)):
+        if not 0 < end - begin <= _MOST:
+            return None
+        text = file.read(begin, end).strip()
+        if text[:1] != b"{" or text[-1:] != b"}":
+            return None  # a document over many lines, perhaps
+        ways |= spellings_in(text)
     written = spelt(trace_id, ways)
     if written is None:
         return None
+    found: dict[int, int] = {}
     size = 0
     for one in written:
-        at = text.find(one)
-        while at >= 0:
-            begin, end = _line_at(text, at)
-            found[begin] = end
-            size += end - begin
-            if size > _limit(text):
+        for at in file.places(one):
+            begin, end = file.line_begin(at), file.line_end(at)
+            if begin not in found:
+                found[begin] = end
+                size += end - begin
+            if size > _limit(file.size):
                 return None
-            at = text.find(one, end)
     return sorted(found.items())
 
 
-def _limit(text: mmap.mmap) -> int:
-    return min(_MOST, len(text) // _PART)
-
-
-def _line_at(text: mmap.mmap, at: int) -> tuple[int, int]:
-    begin = text.rfind(b"\n", 0, at) + 1
-    end = text.find(b"\n", at)
-    end = len(text) if end < 0 else end
-    if text[end - 1 : end] == b"\r":
-        end -= 1
-    return begin, end
+def _limit(size: int) -> int:
+    return min(_MOST, size // _PART)
 
 
 def _reduced(line: bytes, trace_id: str) -> bytes | None:

@@ -20,7 +20,7 @@ from tracetape.sources.formats.span_rules import STATUS_CODES
 from tracetape.sources.framed_records import read_binary
 from tracetape.sources.ids import TRACE_ID_BYTES, id_from_text
 from tracetape.sources.json_records import read_text
-from tracetape.sources.records import Record
+from tracetape.sources.records import SKIPPED, Record
 from tracetape.sources.trace_index import IndexedTrace, index_beside
 
 __all__ = ["list_traces"]
@@ -35,11 +35,16 @@ _OFTEN = 2**22
 
 
 def list_traces(
-    files: Iterable[Path | Blob], advance: Advance = lambda _: None, *, by_index: bool = True
+    files: Iterable[Path | Blob],
+    advance: Advance = lambda _: None,
+    *,
+    by_index: bool = True,
+    damage: list[Gap] | None = None,
 ) -> dict[str, IndexedTrace]:
     """The traces of the files, in the order in which they were met. What cannot be read is left out.
 
     by_index:  a file's index tells it where there is one that fits.
+    damage:    takes what was left out.
 
     Raises SourceError CANNOT_READ; FormatError for a file that is in no form that is read.
     """
@@ -52,11 +57,11 @@ def list_traces(
                 traces[trace_id] = trace if other is None else other.together(trace)
             continue
         with opened(one) as stream:
-            _list(stream, traces, advance)
+            _list(stream, traces, advance, [] if damage is None else damage)
     return traces
 
 
-def _list(stream: Stream, traces: dict[str, IndexedTrace], advance: Advance) -> None:
+def _list(stream: Stream, traces: dict[str, IndexedTrace], advance: Advance, damage: list[Gap]) -> None:
     head = stream.reader.peek(HEAD)[:HEAD]
     if not head:
         return
@@ -73,9 +78,12 @@ def _list(stream: Stream, traces: dict[str, IndexedTrace], advance: Advance) -> 
             told = stream.budget.packed
             advance(told)
         if not isinstance(record, Record):
+            if isinstance(record, Gap):
+                damage.append(record)
             continue
         likely = format_of(record.content, likely)
         if likely is None:
+            damage.append(Gap(SKIPPED, "is in no form that is read", record.where))
             continue
         brief = _brief(record.content) if likely is otlp_json else _read(likely.read(record))
         last: IndexedTrace | None = None
@@ -90,11 +98,14 @@ def _list(stream: Stream, traces: dict[str, IndexedTrace], advance: Advance) -> 
                 trace.failed = trace.failed or failed
                 if is_root or not trace.name:
                     trace.name = name
-                if trace is not last and record.place is not None and stream.plain:
-                    _add_line(trace.lines, record.place)
+                if trace is not last:
+                    if record.place is None or not stream.plain:
+                        trace.is_placed = False
+                    else:
+                        _add_line(trace.lines, record.place)
                 last = trace
-        except FormatError:
-            continue
+        except FormatError as error:
+            damage.append(Gap(error.code, str(error), record.where))
     advance(stream.budget.packed)
 
 

@@ -81,7 +81,8 @@ def load(
             values=Reader(types),
         )
 
-    recording = None if wanted is None else _of_parts(files, wanted, assembled)
+    # What is damaged in other lines counts under `strict`, so all are read.
+    recording = None if wanted is None or strict else _of_parts(files, wanted, assembled)
     recording = recording or assembled(files)
     if strict and recording.gaps:
         raise _strict_error(recording.gaps[0], recording.source)

@@ -10,8 +10,9 @@ from dataclasses import replace
 from tracetape.config import access
 from tracetape.errors import SourceError, TraceSelectionError
 from tracetape.sources import addresses
+from tracetape.sources.addresses import shown
 from tracetape.sources.backends import Address, Backend, Found, Wanted
-from tracetape.sources.backends.http import Client, safe
+from tracetape.sources.backends.http import Client
 from tracetape.sources.backends.registry import BACKENDS
 from tracetape.sources.backends.stores import objects
 from tracetape.sources.blobs import Blob
@@ -83,9 +84,9 @@ def _file(url: str) -> Blob:
     def opening() -> Iterator[Iterator[bytes]]:
         with client.opened(url) as (status, _, chunks):
             if status == 404:
-                raise SourceError(f"{safe(url)}: there is no such file (404)", code="FILE_NOT_FOUND")
+                raise SourceError(f"{shown(url)}: there is no such file (404)", code="FILE_NOT_FOUND")
             if status != 200:
-                raise SourceError(f"{safe(url)}: the server answers {status}", code="BACKEND_ERROR")
+                raise SourceError(f"{shown(url)}: the server answers {status}", code="BACKEND_ERROR")
             yield chunks
 
-    return Blob(safe(url), opening)
+    return Blob(shown(url), opening)

@@ -14,10 +14,13 @@ from typing import Any
 
 import orjson
 
-__all__ = ["ENDING", "IndexedTrace", "index_beside", "lines_of", "write_index"]
+__all__ = ["ENDING", "IndexedTrace", "Stamp", "index_beside", "lines_of", "stamp_of", "write_index"]
 
 ENDING = ".ttidx"
 """The index of `spans.jsonl` is `spans.jsonl.ttidx`."""
+
+Stamp = tuple[int, int, bytes]
+"""Size, time of the last change, SHA-256 of the ends."""
 
 _MAGIC = b"tracetape index 1\n"
 _HEAD = struct.Struct(
@@ -35,6 +38,7 @@ class IndexedTrace:
     name:            of its root, as far as that is there.
     started, ended:  nanoseconds since the epoch.
     lines:           where each of its lines begins and ends in the file, one after another.
+    is_placed:       whether these are all lines of it: a span may stand in a line with other, damaged text.
     """
 
     spans: int = 0
@@ -43,6 +47,7 @@ class IndexedTrace:
     ended: int = 0
     failed: bool = False
     lines: array[int] = field(default_factory=lambda: array("Q"))
+    is_placed: bool = True
 
     def together(self, other: IndexedTrace) -> IndexedTrace:
         """Of two files together; lines are of one file alone, and are not kept."""
@@ -55,18 +60,28 @@ class IndexedTrace:
         )
 
 
-def write_index(path: Path, traces: Mapping[str, IndexedTrace]) -> Path:
-    """Write the index of a file, in place of an older one."""
+def stamp_of(path: Path) -> Stamp:
+    """What a file is now. An index fits a file that is still the same."""
     status = path.stat()
+    return status.st_size, status.st_mtime_ns, _ends(path)
+
+
+def write_index(path: Path, traces: Mapping[str, IndexedTrace], stamp: Stamp, *, damaged: bool = False) -> Path:
+    """Write the index of a file, in place of an older one.
+
+    stamp:    of the file before its traces were listed.
+    damaged:  something in it could not be read: then the index is good for listing, and lines are looked for.
+    """
     listed, places = [], array("Q")
     for trace_id, one in traces.items():
-        listed.append(
-            [trace_id, len(places), len(one.lines), one.spans, one.name, one.started, one.ended, one.failed]
-        )
-        places.extend(one.lines)
+        lines = one.lines if one.is_placed and not damaged else ()
+        about = [one.spans, one.name, one.started, one.ended, one.failed]
+        listed.append([trace_id, len(places), len(lines), *about])
+        places.extend(lines)
     table = orjson.dumps(listed, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
     body = struct.pack("<Q", len(table)) + table + places.tobytes()
-    head = _HEAD.pack(status.st_size, status.st_mtime_ns, len(body), hashlib.sha256(body).digest(), _ends(path))
+    size, changed, ends = stamp
+    head = _HEAD.pack(size, changed, len(body), hashlib.sha256(body).digest(), ends)
     target = Path(f"{path}{ENDING}")
     working = Path(f"{target}.{os.getpid()}")
     try:
@@ -88,8 +103,8 @@ def lines_of(path: Path, trace_id: str) -> list[tuple[int, int]] | None:
     for one in table:
         if one[0] == trace_id:
             mine = places[one[1] : one[1] + one[2]]
-            return list(zip(mine[::2], mine[1::2], strict=True))
-    return []
+            return list(zip(mine[::2], mine[1::2], strict=True)) or None
+    return None
 
 
 def index_beside(path: Path) -> dict[str, IndexedTrace] | None:
@@ -114,8 +129,7 @@ def _loaded(path: Path) -> tuple[list[Any], array[int]] | None:
     if len(body) != length or hashlib.sha256(body).digest() != digest:
         _ignored(path, "is damaged")
         return None
-    status = path.stat()
-    if (status.st_size, status.st_mtime_ns) != (size, changed) or _ends(path) != ends:
+    if stamp_of(path) != (size, changed, ends):
         _ignored(path, "is older than the file")
         return None
     (table,) = struct.unpack_from("<Q", body)

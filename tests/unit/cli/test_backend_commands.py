@@ -111,6 +111,15 @@ class TestFetch:
         assert run("fetch", source, "-o", str(output), "--overwrite").exit_code == 0
         assert len(tracetape.load(output).spans) == 7
 
+    def test_a_folder_is_no_recording(self, tmp_path):
+        for more in ((), ("--overwrite",)):
+            result = run("fetch", str(SAMPLES / "otlp" / "collector.jsonl"), "-o", str(tmp_path), *more)
+            assert result.exit_code == 2
+            assert result.stderr == (
+                f"tracetape: {tmp_path} is a folder: give the name of the recording in it, as "
+                f"{tmp_path}/run.otlp.jsonl\n"
+            )
+
     def test_nothing_is_written_where_nothing_is_read(self, tmp_path):
         output = tmp_path / "run.otlp.jsonl"
         result = run("fetch", str(SAMPLES / "broken" / "two_traces.jsonl"), "-o", str(output))
@@ -150,3 +159,71 @@ class TestIndex:
         assert result.exit_code == 3
         assert says in result.stderr
         assert not list(SAMPLES.rglob("*.ttidx"))
+
+    def test_a_file_that_is_written_to_meanwhile_gets_none(self, tmp_path, monkeypatch):
+        from tracetape.cli import listing_runs
+
+        path = tmp_path / "spans.jsonl"
+        path.write_bytes((SAMPLES / "broken" / "two_traces.jsonl").read_bytes())
+        plain = listing_runs.list_traces
+
+        def meanwhile(*args: Any, **options: Any) -> Any:
+            found = plain(*args, **options)
+            with path.open("ab") as file:
+                file.write(b"\n")
+            return found
+
+        monkeypatch.setattr(listing_runs, "list_traces", meanwhile)
+        result = run("index", str(path))
+        assert (result.exit_code, "was written to while it was read" in result.stderr) == (3, True)
+        assert [one.name for one in tmp_path.iterdir()] == ["spans.jsonl"]
+
+    def test_a_damaged_file_is_told(self, tmp_path):
+        path = tmp_path / "spans.jsonl"
+        path.write_bytes((SAMPLES / "broken" / "log_noise.jsonl").read_bytes())
+        lines = run("index", str(path)).stdout.splitlines()
+        assert lines[0] == f"{path}.ttidx  1 trace"
+        assert "SKIPPED_LINE" in lines[1]
+        assert lines[-1] == "Some of it could not be read, so single runs are looked for as without an index."
+
+    def test_a_url_has_none(self):
+        result = run("index", "http://127.0.0.1:1/spans.jsonl?sig=hush")
+        assert result.exit_code == 3
+        assert result.stderr == (
+            "tracetape: http://127.0.0.1:1/spans.jsonl: an index stands beside a file of this machine\n"
+        )
+
+
+class TestShowingAUrl:
+    def test_of_several_traces_lists_them_and_prints_no_secret(self):
+        body = (SAMPLES / "broken" / "two_traces.jsonl").read_bytes()
+        with serving(lambda _: Reply(body)) as server:
+            result = run("show", f"{server.base}/spans.jsonl?sig=hush")
+            listed = json.loads(run("show", f"{server.base}/spans.jsonl?sig=hush", "--json").stdout)
+        assert result.exit_code == 0
+        assert result.stdout.splitlines()[0] == f"{server.base}/spans.jsonl  2 traces"
+        assert "hush" not in result.output
+        assert len(listed["traces"]) == 2
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "http://[::1/x?sig=hush",
+            "http://h:port/x?sig=hush",
+            "phoenix+http://h?token=hush",
+            "jaeger+http:///abcdef?sig=hush",
+            "http:///x?sig=hush",
+        ],
+    )
+    @pytest.mark.parametrize("command", ["show", "find"])
+    def test_an_address_that_is_none_is_told_in_a_line_without_secrets(self, source, command):
+        result = run(command, source)
+        assert result.exit_code in (2, 3)
+        assert result.stderr.startswith("tracetape: ")
+        assert "hush" not in result.output
+
+    def test_a_path_in_letters_of_any_language_is_asked_for(self):
+        body = (SAMPLES / "otlp" / "collector.jsonl").read_bytes()
+        with serving(lambda _: Reply(body)) as server:
+            assert run("show", f"{server.base}/läufe/é.jsonl").exit_code == 0
+        assert server.requests[0].path == "/l%C3%A4ufe/%C3%A9.jsonl"

@@ -332,3 +332,22 @@ def trace_less() -> Any:
     from opentelemetry.sdk.trace import ReadableSpan
 
     return ReadableSpan("s", context=trace.INVALID_SPAN_CONTEXT)
+
+
+def test_where_no_thread_can_be_had_the_program_goes_on_and_the_next_span_tries_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    receiver = Receiver()
+    sending = processor(receiver, delay=0.01)
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    tracer = tracer_of(sending)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        tracer.start_span("one").end()
+    assert receiver.got == []
+    tracer.start_span("two").end()
+    wait_for(lambda: receiver.got == ["one", "two"])
+    sending.shutdown()

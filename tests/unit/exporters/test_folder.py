@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import time
 from pathlib import Path
 from typing import Any
 
@@ -306,22 +305,58 @@ class TestWhatHasNoRoomOnTheHostsSpan:
     def test_what_nobody_asks_for_does_not_stay_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(whole, "MOST_BYTES", 1_000)
         waiting = [made() for _ in range(10)]
+        whole.keep_for(1)
         for span in waiting:
-            whole.keep(span, {"tracetape.output.value": "x" * 300})
+            whole.keep(span, {"tracetape.output.value": "x" * 300, "tracetape.output.size": 300})
         assert len(whole._kept) == 3
         assert [whole.take(one.context.trace_id, one.context.span_id) is not None for one in waiting] == [
             *[False] * 7,
             *[True] * 3,
         ]
         assert whole._bytes == 0
+        whole.keep(waiting[0], {"tracetape.output.value": "x", "tracetape.output.size": 1})
+        whole.keep_for(-1)
+        assert (whole._kept, whole._bytes) == ({}, 0)
+
+    def test_each_of_two_folders_has_it_whole(
+        self,
+        provider: Any,
+        tmp_path: Path,
+        tmp_path_factory: pytest.TempPathFactory,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        second = tmp_path_factory.mktemp("second")
+        other = FolderExporter(second)
+        provider.add_span_processor(SimpleSpanProcessor(other))
+        monkeypatch.setattr("tracetape.recorder.host.present", lambda: True)
+
+        @tracetape.boundary("keep", kind="tool")
+        def keep(text: str) -> str:
+            return text
+
+        keep("x" * 300_000)
+        other.shutdown()
+        for folder in (tmp_path, second):
+            (file,) = folder.iterdir()
+            assert tracetape.load(file)["keep", 1].result == "x" * 300_000
 
 
-def test_a_large_folder_is_no_burden(tmp_path: Path) -> None:
-    for number in range(3_000):
-        (tmp_path / name_of(number + 1, 0)).touch()
+def test_a_folder_is_looked_through_when_others_have_changed_it_and_not_for_each_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Any] = []
+    plain = os.scandir
     exporter = FolderExporter(tmp_path)
-    began = time.monotonic()
-    for _ in range(20):
+    exporter.export([made()])
+    monkeypatch.setattr(os, "scandir", lambda path: looked.append(path) or plain(path))
+    for _ in range(50):
         exporter.export([made()])
-    assert time.monotonic() - began < 5
+    assert looked == []
+
+    late = made()
+    theirs = tmp_path / name_of(trace_number(late), 0)
+    theirs.touch()
+    exporter.export([late])
+    assert len(looked) == 1
+    assert len(list(tracetape.read_spans(theirs))) == 1
     exporter.shutdown()

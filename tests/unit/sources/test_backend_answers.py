@@ -27,8 +27,8 @@ def told(tmp_path: Any, document: Any) -> tuple[str, str]:
         (
             {"data": None, "errors": [{"code": 404, "msg": "trace not found"}]},
             "TRACE_NOT_FOUND",
-            "answer.json:1: Jaeger has not found the trace ('trace not found'). Is the id right, and has it been "
-            "kept? Its memory storage drops the oldest traces, others have a time to live.",
+            "answer.json:1: Jaeger has not found the trace ('trace not found'). Is the id right, and has the "
+            "trace been kept? Jaeger's memory storage drops the oldest traces, others have a time to live.",
         ),
         (
             {"data": None, "errors": [{"code": 500, "msg": "json: unsupported value: NaN"}]},
@@ -39,8 +39,8 @@ def told(tmp_path: Any, document: Any) -> tuple[str, str]:
         (
             {"error": {"httpCode": 404, "message": "No traces found"}},
             "TRACE_NOT_FOUND",
-            "answer.json:1: Jaeger has not found the trace ('No traces found'). Is the id right, and has it been "
-            "kept? Its memory storage drops the oldest traces, others have a time to live.",
+            "answer.json:1: Jaeger has not found the trace ('No traces found'). Is the id right, and has the "
+            "trace been kept? Jaeger's memory storage drops the oldest traces, others have a time to live.",
         ),
         (
             {"error": {"httpCode": 400, "message": "no"}},

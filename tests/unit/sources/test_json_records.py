@@ -161,6 +161,22 @@ def test_damaged_text_is_read_in_time_that_grows_as_its_size(damage):
     assert cost(64_000) < 64 * cost(4_000)
 
 
+@pytest.mark.parametrize("damage", ['{"resourceSpans":x ', '{"resourceSpans":"x" ', '{"resource_spans":[{ '])
+def test_a_damaged_line_is_read_in_time_that_grows_as_its_size(damage):
+    def cost(times):
+        data = (damage * times + "\n").encode()
+        best = float("inf")
+        for _ in range(3):
+            begin = time.process_time()
+            for _ in read_text(io.BytesIO(data), "f"):
+                pass
+            best = min(best, time.process_time() - begin)
+        return best
+
+    # Sixteen times the size: linear is 16, quadratic is 256.
+    assert cost(16_000) < 64 * cost(1_000)
+
+
 @pytest.mark.parametrize("cut", range(1, 130, 3))
 def test_a_document_behind_one_that_is_cut_is_read(cut):
     said = {"name": 'a " {"resourceSpans": ', "n": [1, 2]}

@@ -13,9 +13,11 @@ import pytest
 
 import tracetape
 from tracetape.errors import TraceSelectionError
+from tracetape.model.span import Gap
 from tracetape.sources import large_files, trace_index
 from tracetape.sources.listing import list_traces
-from tracetape.sources.trace_index import ENDING, write_index
+from tracetape.sources.loading import load
+from tracetape.sources.trace_index import ENDING, stamp_of, write_index
 
 TRACES = [f"{number:030x}af" for number in range(1, 7)]
 
@@ -54,16 +56,21 @@ def collected(tmp_path: Path) -> Path:
     return path
 
 
+def indexed(path: Path) -> Path:
+    stamp, damage = stamp_of(path), list[Gap]()
+    return write_index(path, list_traces([path], damage=damage), stamp, damaged=bool(damage))
+
+
 def read_whole(monkeypatch: pytest.MonkeyPatch, path: Path, trace_id: str) -> tracetape.Recording:
     with monkeypatch.context() as patched:
         patched.setattr(large_files, "_LARGE", 2**60)
         return tracetape.load(path, trace_id=trace_id)
 
 
-@pytest.mark.parametrize("indexed", [False, True])
-def test_each_trace_is_the_same_as_when_all_is_read(collected, indexed, monkeypatch):
-    if indexed:
-        write_index(collected, list_traces([collected]))
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_each_trace_is_the_same_as_when_all_is_read(collected, is_indexed, monkeypatch):
+    if is_indexed:
+        indexed(collected)
     for trace_id in TRACES:
         assert large_files.part_of(collected, trace_id) is not None
         recording, whole = (
@@ -108,10 +115,50 @@ def test_a_line_that_is_being_written_is_a_gap_of_every_trace(collected):
         assert [gap.code for gap in recording.gaps] == ["TRUNCATED_LAST_RECORD"]
 
 
-@pytest.mark.parametrize("indexed", [False, True])
-def test_a_trace_that_is_not_there_is_told_with_those_that_are(collected, indexed):
-    if indexed:
-        write_index(collected, list_traces([collected]))
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_what_stands_behind_half_a_line_is_in_no_place_of_its_own_and_is_read(collected, is_indexed):
+    torn = line([span(TRACES[0], 11)])[:70] + line([span(TRACES[0], 12)])
+    collected.write_bytes(torn + collected.read_bytes() + torn)
+    if is_indexed:
+        indexed(collected)
+    recording = tracetape.load(collected, trace_id=TRACES[0])
+    assert len(recording.spans) == 6
+    assert {gap.code for gap in recording.gaps} == {"SKIPPED_LINE", "DUPLICATE_SPAN"}
+
+
+def test_under_strict_what_is_damaged_anywhere_counts(collected):
+    whole = collected.read_bytes()
+    collected.write_bytes(whole + b'{"resourceSpans": [\n' + whole)
+    indexed(collected)
+    assert len(tracetape.load(collected, trace_id=TRACES[0]).spans) == 5
+    with pytest.raises(tracetape.errors.FormatError):
+        load(collected, trace_id=TRACES[0], strict=True)
+
+
+def test_a_file_that_is_cut_off_meanwhile_does_not_end_the_process(collected, monkeypatch):
+    plain = large_files._File.places
+
+    def cut_off(self: Any, text: bytes) -> Any:
+        os.truncate(collected, 10)
+        return plain(self, text)
+
+    monkeypatch.setattr(large_files._File, "places", cut_off)
+    with pytest.raises(tracetape.errors.SourceError):
+        tracetape.load(collected, trace_id=TRACES[0])
+
+
+def test_an_id_across_two_chunks_is_found(collected, monkeypatch):
+    monkeypatch.setattr(large_files, "_CHUNK", 97)
+    monkeypatch.setattr(large_files, "_STEP", 31)
+    for trace_id in TRACES:
+        assert large_files.part_of(collected, trace_id) is not None
+        assert len(tracetape.load(collected, trace_id=trace_id).spans) == 5
+
+
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_a_trace_that_is_not_there_is_told_with_those_that_are(collected, is_indexed):
+    if is_indexed:
+        indexed(collected)
     with pytest.raises(TraceSelectionError) as caught:
         tracetape.load(collected, trace_id="dead")
     assert caught.value.code == "TRACE_NOT_FOUND"
@@ -152,17 +199,17 @@ def test_calls_in_flight_beside_a_large_recording_are_in_it(tmp_path):
 class TestTheIndex:
     def test_says_what_each_trace_is(self, collected):
         listed = list_traces([collected])
-        write_index(collected, listed)
+        indexed(collected)
         for traces in (listed, list_traces([collected])):
             assert set(traces) == set(TRACES)
             for one in traces.values():
                 assert (one.spans, one.name, one.started, one.ended, one.failed) == (5, "root", 1_000, 2_000, True)
 
     def test_is_read_by_its_owner_alone(self, collected):
-        assert write_index(collected, list_traces([collected])).stat().st_mode & 0o777 == 0o600
+        assert indexed(collected).stat().st_mode & 0o777 == 0o600
 
     def test_a_stale_one_is_noticed_and_ignored(self, collected, caplog):
-        write_index(collected, list_traces([collected]))
+        indexed(collected)
         with collected.open("ab") as file:
             file.write(line([span(TRACES[0], 9)]))
         with caplog.at_level(logging.WARNING, "tracetape"):
@@ -173,7 +220,7 @@ class TestTheIndex:
         ]
 
     def test_one_of_another_file_of_the_same_size_and_time_is_noticed(self, collected, caplog):
-        write_index(collected, list_traces([collected]))
+        indexed(collected)
         status = collected.stat()
         changed = collected.read_bytes().replace(TRACES[0].encode(), b"ee" * 16)
         collected.write_bytes(changed)
@@ -182,7 +229,7 @@ class TestTheIndex:
         assert "is older than the file" in caplog.text
 
     def test_a_damaged_one_is_noticed_and_ignored(self, collected, caplog):
-        target = write_index(collected, list_traces([collected]))
+        target = indexed(collected)
         whole = target.read_bytes()
         chance = random.Random(3)
         for number in range(60):
@@ -198,5 +245,5 @@ class TestTheIndex:
             assert "and is ignored" in caplog.text
 
     def test_it_is_no_part_of_a_folder(self, collected):
-        write_index(collected, list_traces([collected]))
+        indexed(collected)
         assert tracetape.load(collected.parent, trace_id=TRACES[0]).gaps == ()

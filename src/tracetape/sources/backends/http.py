@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from email.message import Message
 from typing import IO, Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit
 
 from tracetape import __version__
 from tracetape.config import Access
 from tracetape.errors import SourceError
+from tracetape.sources.addresses import shown
 from tracetape.sources.backends import Answer
 
-__all__ = ["ANSWER_LIMIT", "Client", "safe"]
+__all__ = ["ANSWER_LIMIT", "Client"]
 
 ANSWER_LIMIT = 512 * 2**20
 """Bytes of one answer that is held in memory; a file is read as it comes, and has the limits of files."""
@@ -29,13 +30,6 @@ _LONGEST = 600.0  # seconds of one answer
 _CHUNK = 2**18
 _HEAD = 512
 _SECRET = {"authorization", "x-scope-orgid", "cookie"}
-
-
-def safe(url: str) -> str:
-    """The URL without user, password, query and fragment: it is printed, and signed links hold their key there."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
 class Client:
@@ -59,19 +53,19 @@ class Client:
                 body += chunk
                 if len(body) > ANSWER_LIMIT:
                     raise SourceError(
-                        f"{safe(url)}: answers with more than {ANSWER_LIMIT:,} bytes, the most that is taken. "
+                        f"{shown(url)}: answers with more than {ANSWER_LIMIT:,} bytes, the most that is taken. "
                         "Export the trace to a file there, and give that.",
                         code="TOO_LARGE",
                     )
         head = bytes(body[:_HEAD])
         if status < 400 and ("text/html" in content_type or re.match(rb"\s*<(?:!doctype|html)", head, re.I)):
             raise SourceError(
-                f"{safe(url)}: answers with a web page instead of a trace. Is it the address of the API, with "
+                f"{shown(url)}: answers with a web page instead of a trace. Is it the address of the API, with "
                 "the path that the server is behind? A page for logging in is one too: see "
                 f"{self._variable}_TOKEN and {self._variable}_BASIC.",
                 code="WEB_PAGE",
             )
-        return Answer(status, content_type, bytes(body), safe(url))
+        return Answer(status, content_type, bytes(body), shown(url))
 
     @contextmanager
     def opened(self, url: str, accept: str = "") -> Iterator[tuple[int, str, Iterator[bytes]]]:
@@ -79,12 +73,12 @@ class Client:
         headers = {"User-Agent": f"tracetape/{__version__}", **self._access.headers()}
         if accept:
             headers["Accept"] = accept
-        request = urllib.request.Request(url, headers=headers)  # noqa: S310 (the scheme was looked at)
         try:
+            request = urllib.request.Request(_quoted(url), headers=headers)  # noqa: S310 (looked at before)
             response = self._opener.open(request, timeout=_SILENCE)
         except urllib.error.HTTPError as error:
             response = error
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._failure(url, error) from None
         with response:
             status = response.status
@@ -101,37 +95,50 @@ class Client:
             except (OSError, http.client.HTTPException) as error:
                 raise self._failure(url, error) from None
             if not chunk:
+                left = getattr(response, "length", None)
+                if left:
+                    raise SourceError(
+                        f"{shown(url)}: the answer broke off {left:,} bytes before its end. Try again.",
+                        code="TRUNCATED_FILE",
+                    )
                 return
             if time.monotonic() > until:
-                raise self._failure(url, TimeoutError())
+                raise self._failure(url, TimeoutError(), _LONGEST)
             yield chunk
 
     def _refused(self, url: str, status: int) -> SourceError:
         given = "what they hold was refused" if self._access.is_given else "neither is set"
         return SourceError(
-            f"{safe(url)}: refuses to answer ({status}): it wants a login. Set {self._variable}_TOKEN (sent as a "
+            f"{shown(url)}: refuses to answer ({status}): it wants a login. Set {self._variable}_TOKEN (sent as a "
             f"bearer token) or {self._variable}_BASIC (user:password); {given}.",
             code="NOT_AUTHORIZED",
         )
 
-    def _failure(self, url: str, error: Exception) -> SourceError:
+    def _failure(self, url: str, error: Exception, seconds: float = 0) -> SourceError:
         reason = getattr(error, "reason", error)
         if isinstance(reason, TimeoutError):
             return SourceError(
-                f"{safe(url)}: no answer within {_SILENCE:.0f} seconds. Is the server well, and the trace not "
-                "very large? Try again, or export the trace to a file there.",
+                f"{shown(url)}: no answer within {seconds or _SILENCE:.0f} seconds. Is the server well, and the "
+                "trace not very large? Try again, or export the trace to a file there.",
                 code="TIMED_OUT",
             )
         if isinstance(error, _Unsafe):
-            return SourceError(f"{safe(url)}: {error}", code="UNREACHABLE")
+            return SourceError(f"{shown(url)}: {error}", code="UNREACHABLE")
         why = "its name is not known" if isinstance(reason, socket.gaierror) else _text(reason)
         return SourceError(
-            f"{safe(url)}: cannot be reached: {why}. Is the server running, and the address right?",
+            f"{shown(url)}: cannot be reached: {why}. Is the server running, and the address right?",
             code="UNREACHABLE",
         )
 
 
+def _quoted(url: str) -> str:
+    """As HTTP takes it: a path may have been typed in letters of any language."""
+    return quote(url, safe="%/:=&?~#+!$,;'@()*[]-._")
+
+
 def _text(reason: Any) -> str:
+    if isinstance(reason, str):
+        return reason
     strerror = getattr(reason, "strerror", None)
     return str(strerror or type(reason).__name__)
 
@@ -152,7 +159,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         if new.scheme not in ("http", "https") or (old.scheme == "https" and new.scheme == "http"):
             fp.close()
             raise _Unsafe(
-                f"redirects to {safe(newurl)}, which is not followed from {old.scheme}. Give that address."
+                f"redirects to {shown(newurl)}, which is not followed from {old.scheme}. Give that address."
             )
         made = super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
         if made is not None and (old.scheme, old.netloc) != (new.scheme, new.netloc):

@@ -13,15 +13,14 @@ import orjson
 from tracetape.errors import SourceError, TraceSelectionError
 from tracetape.sources.backends import Address, Answer, Document, Found, Get, Wanted
 from tracetape.sources.backends.traces import found_in, refuse_status
+from tracetape.sources.formats.jaeger_v3 import NOT_KEPT
 
 __all__ = ["documents", "find", "name", "pasted", "spelling"]
 
 name = "jaeger"
 spelling = "jaeger+http://HOST:16686/TRACE_ID"
 
-_PAGE = re.compile(r"(?P<prefix>.*)/trace/(?P<id>[0-9A-Fa-f]{1,32})/?")
-# Elasticsearch and OpenSearch give no more of one trace (Jaeger, `max_doc_count`).
-_MOST = 10_000
+_PAGE = re.compile(r"(?P<prefix>.*)/trace/(?P<id>[0-9A-Fa-f]{16,32})/?")
 
 
 def pasted(parts: SplitResult) -> Address | None:
@@ -60,9 +59,7 @@ def _asked(url: str, get: Get) -> Answer | None:
 
 def _not_found(address: Address) -> TraceSelectionError:
     return TraceSelectionError(
-        f"{address}: Jaeger has no such trace. Is the id right, and has the trace been kept? Its memory storage "
-        "drops the oldest traces, others have a time to live. To look: tracetape find "
-        f"{Address(name, address.base)}",
+        f"{address}: Jaeger has no such trace. {NOT_KEPT} To look: tracetape find {Address(name, address.base)}",
         code="TRACE_NOT_FOUND",
     )
 

@@ -20,7 +20,7 @@ __all__ = ["documents", "find", "name", "pasted", "spelling"]
 name = "phoenix"
 spelling = "phoenix+http://HOST:6006/PROJECT/TRACE_ID"
 
-_PAGE = re.compile(r"(?P<prefix>.*)/projects/(?P<project>[^/]+)/traces/(?P<id>[0-9A-Fa-f]{1,32})/?")
+_PAGE = re.compile(r"(?P<prefix>.*)/projects/(?P<project>[^/]+)/traces/(?P<id>[0-9A-Fa-f]{16,32})/?")
 _LIMIT = 1_000
 # Of a trace of a million spans; what goes round for ever ends too.
 _PAGES = 1_000

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from tracetape.errors import SourceError
-from tracetape.sources.backends.http import safe
+from tracetape.sources.addresses import shown
 
 __all__ = ["objects"]
 
@@ -34,7 +34,7 @@ def objects(url: str) -> list[tuple[str, Opening]]:
     except Exception as error:  # noqa: BLE001 (of the store's own client, which has its own classes)
         raise _unreadable(url, error) from None
     if not paths:
-        raise SourceError(f"{safe(url)}: there is no such object", code="FILE_NOT_FOUND")
+        raise SourceError(f"{shown(url)}: there is no such object", code="FILE_NOT_FOUND")
     return [(f"{scheme}://{one}", _opening(files, one, url)) for one in paths]
 
 
@@ -43,19 +43,19 @@ def _store(url: str, scheme: str) -> tuple[Any, str]:
         import fsspec
     except ImportError:
         raise SourceError(
-            f"{safe(url)}: reading from {scheme}:// needs fsspec: pip install 'tracetape[remote]', and the client "
-            "of the store (s3fs for s3://, gcsfs for gs://, adlfs for az://)",
+            f"{shown(url)}: reading from {scheme}:// needs fsspec: pip install 'tracetape[remote]', and the "
+            "client of the store (s3fs for s3://, gcsfs for gs://, adlfs for az://)",
             code="UNKNOWN_SOURCE",
         ) from None
     if scheme in _LOCAL or "::" in url:
-        raise SourceError(f"{safe(url)}: give the path of the file itself", code="UNKNOWN_SOURCE")
+        raise SourceError(f"{shown(url)}: give the path of the file itself", code="UNKNOWN_SOURCE")
     try:
         files, path = fsspec.core.url_to_fs(url)
     except ImportError as error:
-        raise SourceError(f"{safe(url)}: {error}", code="UNKNOWN_SOURCE") from None
+        raise SourceError(f"{shown(url)}: {error}", code="UNKNOWN_SOURCE") from None
     except ValueError:
         raise SourceError(
-            f"{safe(url)}: {scheme}:// is not known. Read are files, http(s)://, backends such as "
+            f"{shown(url)}: {scheme}:// is not known. Read are files, http(s)://, backends such as "
             "jaeger+http://HOST:16686/TRACE_ID, and the stores that fsspec knows (s3://, gs://, az://)",
             code="UNKNOWN_SOURCE",
         ) from None
@@ -70,7 +70,7 @@ def _opening(files: Any, path: str, url: str) -> Opening:
         try:
             file = files.open(path, "rb")
         except FileNotFoundError:
-            raise SourceError(f"{safe(url)}: there is no such object", code="FILE_NOT_FOUND") from None
+            raise SourceError(f"{shown(url)}: there is no such object", code="FILE_NOT_FOUND") from None
         except Exception as error:  # noqa: BLE001 (see objects)
             raise _unreadable(url, error) from None
         with file:
@@ -93,7 +93,7 @@ def _chunks(file: Any, url: str) -> Iterator[bytes]:
 def _unreadable(url: str, error: Exception) -> SourceError:
     text = str(error).splitlines()[0][:200] if str(error) else ""
     return SourceError(
-        f"{safe(url)}: cannot be read: {type(error).__name__} {text}. Has this machine the right to it (the "
+        f"{shown(url)}: cannot be read: {type(error).__name__} {text}. Has this machine the right to it (the "
         "store's own variables or profile)?",
         code="CANNOT_READ",
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from tracetape.errors import SourceError, TraceSelectionError
 from tracetape.model.span import Event, Gap, Link, Scope, SpanRecord, Status
+from tracetape.sources.formats.jaeger_v3 import NOT_KEPT
 from tracetape.sources.formats.json_fields import microseconds, objects, plain
 from tracetape.sources.formats.otlp_span import enum_of, list_of, map_of, refuse, text_of, whole
 from tracetape.sources.formats.span_rules import KINDS, STATUS_CODES, add_attribute, finished_span
@@ -70,9 +71,7 @@ def _refuse(error: dict[str, Any], where: str) -> None:
     message = text_of(error.get("msg"))[:200]
     if error.get("code") == 404:
         raise TraceSelectionError(
-            f"{where}: Jaeger has not found the trace ({message!r}). Is the id right, and has it been kept? Its "
-            "memory storage drops the oldest traces, others have a time to live.",
-            code="TRACE_NOT_FOUND",
+            f"{where}: Jaeger has not found the trace ({message!r}). {NOT_KEPT}", code="TRACE_NOT_FOUND"
         )
     raise SourceError(
         f"{where}: is an error of Jaeger instead of a trace: {message!r}. Its legacy API fails where any "

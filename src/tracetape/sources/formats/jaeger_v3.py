@@ -11,9 +11,15 @@ from tracetape.sources.formats.otlp_json import spans_in
 from tracetape.sources.formats.otlp_span import field, map_of, text_of
 from tracetape.sources.records import Record
 
-__all__ = ["claims", "name", "read"]
+__all__ = ["NOT_KEPT", "claims", "name", "read"]
 
 name = "Jaeger API v3"
+
+NOT_KEPT = (
+    "Is the id right, and has the trace been kept? Jaeger's memory storage drops the oldest traces, others have a "
+    "time to live."
+)
+"""Why a trace is not found."""
 
 
 def claims(content: dict[str, Any] | bytes) -> bool:
@@ -44,8 +50,6 @@ def _refuse(error: dict[str, Any], where: str) -> None:
     message = text_of(error.get("message"))[:200]
     if error.get("httpCode") == 404 or error.get("grpcCode") == 5:
         raise TraceSelectionError(
-            f"{where}: Jaeger has not found the trace ({message!r}). Is the id right, and has it been kept? Its "
-            "memory storage drops the oldest traces, others have a time to live.",
-            code="TRACE_NOT_FOUND",
+            f"{where}: Jaeger has not found the trace ({message!r}). {NOT_KEPT}", code="TRACE_NOT_FOUND"
         )
     raise SourceError(f"{where}: is an error of Jaeger instead of a trace: {message!r}", code="BACKEND_ERROR")

@@ -25,7 +25,6 @@ from tracetape.sources.formats.span_rules import (
 from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_from_text
 
 __all__ = [
-    "any_value",
     "attributes_of",
     "careful_span",
     "enum_of",
@@ -145,11 +144,11 @@ def attributes_of(value: Any, what: str, gaps: list[Gap], depth: int = 0) -> dic
         if type(key) is not str:
             refuse("an attribute's key", "a string", key, what)
         content = pair.get("value")
-        add_attribute(attributes, key, any_value(content, key, what, gaps, depth), what, gaps)
+        add_attribute(attributes, key, _any_value(content, key, what, gaps, depth), what, gaps)
     return attributes
 
 
-def any_value(value: Any, key: str, what: str, gaps: list[Gap], depth: int) -> Any:
+def _any_value(value: Any, key: str, what: str, gaps: list[Gap], depth: int) -> Any:
     """An AnyValue (opentelemetry/proto/common/v1/common.proto); an empty one is None."""
     if depth > _MAX_DEPTH:
         raise too_deep(what)
@@ -171,7 +170,7 @@ def any_value(value: Any, key: str, what: str, gaps: list[Gap], depth: int) -> A
             return _double(content, key, what)
         if kind in ("arrayValue", "array_value"):
             values = list_of(map_of(content, repr(key), what).get("values"), f"{key!r}.values", what)
-            return [any_value(one, key, what, gaps, depth + 1) for one in values]
+            return [_any_value(one, key, what, gaps, depth + 1) for one in values]
         if kind in ("kvlistValue", "kvlist_value"):
             pairs = map_of(content, repr(key), what).get("values")
             return attributes_of(pairs, f"{key!r} of {what}", gaps, depth + 1)

@@ -56,7 +56,7 @@ def partial(message: str, where: str) -> Gap:
     return Gap(
         "PARTIAL_TRACE",
         f"Tempo has given a part of the trace alone: {message[:200] or 'no reason given'}. Raise "
-        "query_frontend's or the tenant's max_bytes_per_trace (overrides.global), and fetch it again",
+        "max_bytes_per_trace (overrides.defaults.global), and fetch it again",
         where,
     )
 

@@ -138,6 +138,7 @@ class TestWhatPeoplePaste:
         ("url", "address"),
         [
             (f"http://h:16686/trace/{TRACE}", f"jaeger+http://h:16686/{TRACE}"),
+            ("http://h/files/trace/abc", "None"),
             (f"https://h/jaeger/ui/trace/{TRACE[2:]}?uiFind=x", f"jaeger+https://h/jaeger/ui/{TRACE}"),
             (f"http://h:6006/projects/UHJvamVjdDox/traces/{TRACE}", f"phoenix+http://h:6006/UHJvamVjdDox/{TRACE}"),
             (
@@ -177,7 +178,7 @@ class TestEachRefusalIsItsOwnError:
             assert (code, text) == (
                 "TRACE_NOT_FOUND",
                 f"jaeger+{server.base}/{other}: Jaeger has no such trace. Is the id right, and has the trace "
-                "been kept? Its memory storage drops the oldest traces, others have a time to live. To look: "
+                "been kept? Jaeger's memory storage drops the oldest traces, others have a time to live. To look: "
                 f"tracetape find jaeger+{server.base}",
             )
         with serving(FakeTempo()) as server:
@@ -232,6 +233,15 @@ class TestEachRefusalIsItsOwnError:
             code, text = refused(at(server, "jaeger"))
         assert code == "TIMED_OUT"
         assert "Is the server well" in text
+
+    def test_an_answer_that_breaks_off(self) -> None:
+        whole = (SAMPLES / "otlp/collector.jsonl").read_bytes()
+        reply = Reply(whole[: whole.index(b"\n") + 1], announced=len(whole))
+        with serving(lambda _: reply) as server:
+            for source in (f"{server.base}/spans.jsonl", at(server, "jaeger")):
+                code, text = refused(source)
+                assert code == "TRUNCATED_FILE"
+                assert "the answer broke off" in text
 
     def test_a_failure_of_the_server(self) -> None:
         with serving(lambda _: Reply(b"boom \x1b[31m", 500, "text/plain")) as server:
@@ -393,10 +403,11 @@ class TestSecrets:
         assert not any("hush" in one.where for one in recording.spans)
 
     def test_a_token_with_control_characters_is_not_sent(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("TRACETAPE_JAEGER_TOKEN", "a\nX-Evil: 1")
-        with serving(jaeger) as server, pytest.warns(RuntimeWarning, match="TRACETAPE_JAEGER_TOKEN"):
-            tracetape.load(at(server, "jaeger"))
-        assert "authorization" not in server.requests[0].headers
+        for token in ("a\nX-Evil: 1", "señal"):
+            monkeypatch.setenv("TRACETAPE_JAEGER_TOKEN", token)
+            with serving(jaeger) as server, pytest.warns(RuntimeWarning, match="TRACETAPE_JAEGER_TOKEN"):
+                tracetape.load(at(server, "jaeger"))
+            assert "authorization" not in server.requests[0].headers
 
 
 class TestLooking:
