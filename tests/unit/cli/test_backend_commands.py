@@ -13,6 +13,7 @@ from tests.servers import Reply, Request, serving
 import tracetape
 from tracetape.cli import backend_commands
 from tracetape.cli.commands import cli
+from tracetape.sources.listing import list_traces
 
 SAMPLES = Path(__file__).parents[2] / "recordings" / "samples"
 TRACE = "00fbef7e3c9a1e5b2d48608c1ffff9d7"
@@ -161,11 +162,9 @@ class TestIndex:
         assert not list(SAMPLES.rglob("*.ttidx"))
 
     def test_a_file_that_is_written_to_meanwhile_gets_none(self, tmp_path, monkeypatch):
-        from tracetape.cli import listing_runs
-
         path = tmp_path / "spans.jsonl"
         path.write_bytes((SAMPLES / "broken" / "two_traces.jsonl").read_bytes())
-        plain = listing_runs.list_traces
+        plain = list_traces
 
         def meanwhile(*args: Any, **options: Any) -> Any:
             found = plain(*args, **options)
@@ -173,7 +172,7 @@ class TestIndex:
                 file.write(b"\n")
             return found
 
-        monkeypatch.setattr(listing_runs, "list_traces", meanwhile)
+        monkeypatch.setattr("tracetape.cli.listing_runs.list_traces", meanwhile)
         result = run("index", str(path))
         assert (result.exit_code, "was written to while it was read" in result.stderr) == (3, True)
         assert [one.name for one in tmp_path.iterdir()] == ["spans.jsonl"]

@@ -346,9 +346,14 @@ def test_a_folder_is_looked_through_when_others_have_changed_it_and_not_for_each
 ) -> None:
     looked: list[Any] = []
     plain = os.scandir
+
+    def noted(path: Any) -> Any:
+        looked.append(path)
+        return plain(path)
+
     exporter = FolderExporter(tmp_path)
     exporter.export([made()])
-    monkeypatch.setattr(os, "scandir", lambda path: looked.append(path) or plain(path))
+    monkeypatch.setattr(os, "scandir", noted)
     for _ in range(50):
         exporter.export([made()])
     assert looked == []
