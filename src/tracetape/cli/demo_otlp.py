@@ -22,7 +22,7 @@ __all__ = ["Telling"]
 
 _SERVICE = "tracetape-demo"
 _JAEGER, _GRAFANA = "http://127.0.0.1:16686", "http://127.0.0.1:3000"
-_SECONDS = 5
+_SECONDS = 3
 
 
 class Telling(Untold):
