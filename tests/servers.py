@@ -15,6 +15,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 __all__ = ["FakeTempo", "Reply", "Request", "Served", "serving"]
 
+_waiting = threading.Event()  # never set, and no `time.sleep`, which tests replace
+
 CUT = 2_048
 """Bytes of a key or a string value that Tempo keeps by default (`distributor.max_attribute_bytes`)."""
 
@@ -35,6 +37,7 @@ class Reply:
     content_type: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
     announced: int | None = None  # bytes that it says it has, where that is not so
+    pause: float = 0.0  # seconds between two bytes
 
 
 @dataclass
@@ -70,7 +73,12 @@ def serving(answer: Callable[[Request], Reply]) -> Iterator[Served]:
                 for key, value in reply.headers.items():
                     self.send_header(key, value)
                 self.end_headers()
-                self.wfile.write(reply.body)
+                if not reply.pause:
+                    self.wfile.write(reply.body)
+                    return
+                for one in reply.body:
+                    self.wfile.write(bytes((one,)))
+                    _waiting.wait(reply.pause)
             except OSError:
                 pass  # who asked has gone
 

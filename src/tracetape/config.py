@@ -120,6 +120,14 @@ class Access:
     def is_given(self) -> bool:
         return bool(self.token or self.basic)
 
+    def hidden(self, body: bytes) -> bytes:
+        """A server's words without what it was told: some answer with the headers that they got."""
+        basic = self.headers().get("Authorization", "").partition(" ")[2]
+        for secret in (self.token, self.basic, basic):
+            if secret:
+                body = body.replace(secret.encode("utf-8"), b"***")
+        return body
+
     def headers(self) -> dict[str, str]:
         found = {}
         if self.token:
@@ -185,7 +193,7 @@ def otlp_endpoint(environ: Mapping[str, str] | None = None) -> str:
     env = os.environ if environ is None else environ
     said = env.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or env.get("OTEL_EXPORTER_OTLP_ENDPOINT")
     default = "http://localhost:4317" if otlp_protocol(env) == "grpc" else "http://localhost:4318"
-    return said.rpartition("@")[2] if said else default
+    return said.partition("?")[0].rpartition("@")[2] if said else default
 
 
 def said_in_environment(*names: str) -> tuple[str, str] | None:

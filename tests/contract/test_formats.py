@@ -561,6 +561,7 @@ def test_damage_to_a_sample_gives_a_recording_or_an_error(row, tmp_path):
 
 
 WRONG: list[Any] = [
+    10**400,
     2**64 - 1,
     2**63,
     -(2**63),
@@ -621,6 +622,11 @@ def hostile() -> Iterator[tuple[str, bytes]]:
     deep = b"[" * 10_000
     value = '{"arrayValue":{"values":[' * 250 + "{}" + "]}}" * 250
     span = f'{{"traceId":"{"0a" * 16}","spanId":"{"0b" * 8}","startTimeUnixNano":1,"attributes":%s}}\n'
+    deep_value = "[" * 1_000 + "]" * 1_000
+    yield "a field of a wrong kind, nested deeply", ('{"resourceSpans":{"a":' + deep_value + "}}").encode()
+    yield "an id that is nested deeply", ('{"spanId":' + deep_value + ',"startTimeUnixNano":"1"}').encode()
+    chronicle = '{"trace_id":"t","envelope_id":"e","node_id":"n","boundary_kind":"tool","input_state":%s}'
+    yield "an envelope that is nested deeply", (chronicle % deep_value).encode()
     yield "white space", b" \n\t\r\n\n"
     yield "deep arrays", deep
     yield "deep arrays, closed", deep + b"]" * 10_000

@@ -22,6 +22,7 @@ from tracetape.sources.remote import look_for
 
 __all__ = ["as_json", "found", "lines", "moment"]
 
+_MOST = 50 * 366 * 86_400
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
@@ -35,6 +36,9 @@ def found(
         raise UsageError(f"find looks into a backend, and {shown(backend)} is none: {known}")
     address = replace(address, trace_id="")
     now = time.time_ns()
+    for text in (*attributes, service or ""):
+        if not text.isprintable():
+            raise UsageError(f"{text!r} holds characters that nobody can look for")
     pairs = dict(map(_pair, attributes))
     wanted = Wanted(now - _nanoseconds(since), now, pairs, errors, service, limit)
     return look_for(address, wanted), address
@@ -51,16 +55,19 @@ def _nanoseconds(since: str) -> int:
     given = re.fullmatch(r"([0-9]{1,6})([smhdw])", since.strip().lower())
     if given is None:
         raise UsageError(f"--since takes a time such as 90s, 30m, 2h or 7d, not {since!r}")
-    return int(given[1]) * _SECONDS[given[2]] * 10**9
+    seconds = int(given[1]) * _SECONDS[given[2]]
+    if seconds > _MOST:
+        raise UsageError(f"--since goes back fifty years at most, not {since!r}")
+    return seconds * 10**9
 
 
 def lines(traces: list[Found], address: Address) -> Iterator[Text]:
     """A line a trace, then what to do with one."""
     if not traces:
-        yield Text(f"{address}: nothing found. Look further back with --since 7d, or for less.")
+        yield Text(f"{escaped(str(address))}: nothing found. Look further back with --since 7d, or for less.")
         return
     for one in traces:
-        line = Text(f"{one.trace_id}  {moment(one.started)}  ")
+        line = Text(f"{escaped(one.trace_id)}  {moment(one.started)}  ")
         line.append(f"{'' if one.duration is None else duration(one.duration):>8}")
         line.append(f"  {'' if one.spans is None else counted(one.spans, 'span'):>9}")
         line.append("  failed" if one.failed else "        ", style="red")
@@ -68,7 +75,8 @@ def lines(traces: list[Found], address: Address) -> Iterator[Text]:
         if one.service:
             line.append(f" ({escaped(one.service)})", style="dim")
         yield line
-    yield Text(f"One of them: tracetape show {replace(address, trace_id=traces[0].trace_id)}", style="dim")
+    one_of_them = str(replace(address, trace_id=traces[0].trace_id))
+    yield Text(f"One of them: tracetape show {escaped(one_of_them)}", style="dim")
 
 
 def as_json(traces: list[Found], address: Address) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from pathlib import Path
 __all__ = ["Blob"]
 
 
+_PIECE = 2**20
+
+
 class Blob:
     """name:  for messages. open:  a context manager that gives its chunks, and may raise SourceError.
     path:  of the file that it is a part of; None where there is none.
@@ -30,6 +33,6 @@ class Blob:
 
         @contextmanager
         def opening() -> Iterator[Iterator[bytes]]:
-            yield iter((content,))
+            yield (content[at : at + _PIECE] for at in range(0, len(content), _PIECE))
 
         return cls(name, opening, path)

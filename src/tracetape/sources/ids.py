@@ -6,6 +6,7 @@ import base64
 import binascii
 
 from tracetape.errors import FormatError
+from tracetape.sources.records import brief
 
 __all__ = ["BAD_SPAN_ID", "BAD_TRACE_ID", "SPAN_ID_BYTES", "TRACE_ID_BYTES", "id_from_bytes", "id_from_text"]
 
@@ -41,7 +42,7 @@ def id_from_text(text: object, size: int, what: str) -> str:
             return raw.hex()
         if raw:
             raise _bad(f"{text[:80]!r}, which decodes to {len(raw)} bytes", size, what)
-    raise _bad(repr(text)[:80], size, what)
+    raise _bad(brief(text), size, what)
 
 
 def id_from_bytes(raw: bytes, size: int, what: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from tracetape.sources import trace_index
 from tracetape.sources.blobs import Blob
 from tracetape.sources.formats import otlp_json
 from tracetape.sources.ids import TRACE_ID_BYTES, id_from_text
-from tracetape.sources.spellings import spellings_in, spelt
+from tracetape.sources.spellings import spellings_of
 
 __all__ = ["part_of"]
 
@@ -23,14 +23,14 @@ _LARGE = 16 * 2**20
 # A trace whose lines are more than so many bytes, or so great a part of the file, is read with the rest: its
 # values can stay in the file then.
 _MOST, _PART = 64 * 2**20, 4
-_CHUNK, _STEP = 4 * 2**20, 64 * 2**10
+_CHUNK, _STEP = 2**20, 64 * 2**10
 
 
 def part_of(path: Path, trace_id: str) -> Blob | None:
     """What of a file of OTLP JSON lines belongs to a trace; None where that is not sure, so that all must be read.
 
     By the file's index, where there is one that fits. A last line that is not whole is a part of every trace; what
-    is damaged in other lines is not noticed.
+    is damaged in other lines is not noticed, nor an id in hex digits of both cases.
 
     trace_id: 32 lower-case hex digits.
     """
@@ -72,22 +72,24 @@ class _File:
     def read(self, begin: int, end: int) -> bytes:
         return os.pread(self._file, end - begin, begin)
 
-    def places(self, text: bytes) -> Iterator[int]:
-        """Where a text stands, but for what stands in a line in which it was found before."""
-        buffer, kept, at = bytearray(_CHUNK + len(text)), 0, 0
-        passed = 0
+    def places(self, texts: Sequence[bytes]) -> Iterator[int]:
+        """Where any of the texts stands, but for what stands in a line in which the same one was found before."""
+        longest = max(map(len, texts))
+        buffer, kept, at = bytearray(_CHUNK + longest), 0, 0
+        passed = dict.fromkeys(texts, 0)
         while at < self.size:
             got = os.preadv(self._file, [memoryview(buffer)[kept : kept + _CHUNK]], at)
             if not got:
                 return
             filled, base = kept + got, at - kept
-            found = buffer.find(text, max(0, passed - base), filled)
-            while found >= 0:
-                yield base + found
-                passed = self.line_end(base + found)
-                found = buffer.find(text, max(0, passed - base), filled) if passed < base + filled else -1
+            for text in texts:  # one after another in what the processor still has at hand
+                found = buffer.find(text, max(0, passed[text] - base), filled)
+                while found >= 0:
+                    yield base + found
+                    passed[text] = end = self.line_end(base + found)
+                    found = buffer.find(text, end - base, filled) if end < base + filled else -1
             at += got
-            kept = min(len(text) - 1, filled)
+            kept = min(longest - 1, filled)
             buffer[:kept] = buffer[filled - kept : filled]
 
     def line_begin(self, at: int) -> int:
@@ -114,7 +116,6 @@ class _File:
 
 def _search(file: _File, trace_id: str) -> list[tuple[int, int]] | None:
     """Where the lines begin and end in which the id stands; None for what is no file of lines."""
-    ways: set[int] = set()
     last_end = file.size - 1 if file.read(file.size - 1, file.size) == b"\n" else file.line_begin(file.size) - 1
     for begin, end in ((0, file.line_end(0)), (file.line_begin(last_end), last_end)):
         if not 0 < end - begin <= _MOST:
@@ -122,20 +123,15 @@ def _search(file: _File, trace_id: str) -> list[tuple[int, int]] | None:
         text = file.read(begin, end).strip()
         if text[:1] != b"{" or text[-1:] != b"}":
             return None  # a document over many lines, perhaps
-        ways |= spellings_in(text)
-    written = spelt(trace_id, ways)
-    if written is None:
-        return None
     found: dict[int, int] = {}
     size = 0
-    for one in written:
-        for at in file.places(one):
-            begin, end = file.line_begin(at), file.line_end(at)
-            if begin not in found:
-                found[begin] = end
-                size += end - begin
-            if size > _limit(file.size):
-                return None
+    for at in file.places(spellings_of(trace_id)):
+        begin, end = file.line_begin(at), file.line_end(at)
+        if begin not in found:
+            found[begin] = end
+            size += end - begin
+        if size > _limit(file.size):
+            return None
     return sorted(found.items())
 
 
@@ -156,7 +152,10 @@ def _reduced(line: bytes, trace_id: str) -> bytes | None:
             spans = scoped.get("spans")
             if isinstance(spans, list):
                 scoped["spans"] = [one for one in spans if _is_of(one, trace_id)]
-    return orjson.dumps(content)
+    try:
+        return orjson.dumps(content)
+    except TypeError:  # nested deeper than it goes
+        return None
 
 
 def _objects(holder: dict[str, Any], *keys: str) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,7 @@ from tracetape.sources.formats.span_rules import STATUS_CODES
 from tracetape.sources.framed_records import read_binary
 from tracetape.sources.ids import TRACE_ID_BYTES, id_from_text
 from tracetape.sources.json_records import read_text
+from tracetape.sources.reading import spans_of
 from tracetape.sources.records import SKIPPED, Record
 from tracetape.sources.trace_index import IndexedTrace, index_beside
 
@@ -85,7 +86,7 @@ def _list(stream: Stream, traces: dict[str, IndexedTrace], advance: Advance, dam
         if likely is None:
             damage.append(Gap(SKIPPED, "is in no form that is read", record.where))
             continue
-        brief = _brief(record.content) if likely is otlp_json else _read(likely.read(record))
+        brief = _brief(record.content) if likely is otlp_json else _read(spans_of(record, likely))
         last: IndexedTrace | None = None
         try:
             for trace_id, is_root, name, started, ended, failed in brief:
@@ -129,8 +130,8 @@ def _read(items: Iterable[SpanRecord | Gap]) -> Iterator[Brief]:
 def _brief(content: Any) -> Iterator[Brief]:
     """As `otlp_json.read`, without what nobody looks at here. Raises FormatError."""
     for group in _objects(field(content, "resourceSpans")):
-        scopes = field(group, "scopeSpans") or field(group, "instrumentationLibrarySpans")
-        for scoped in _objects(scopes):
+        old = field(group, "instrumentationLibrarySpans")
+        for scoped in (*_objects(field(group, "scopeSpans")), *_objects(old)):
             for span in _objects(scoped.get("spans")):
                 trace_id = id_from_text(field(span, "traceId"), TRACE_ID_BYTES, "a span")
                 started = _number(field(span, "startTimeUnixNano"))
@@ -138,7 +139,10 @@ def _brief(content: Any) -> Iterator[Brief]:
                 code = enum_of(status.get("code"), STATUS_CODES) if isinstance(status, dict) else ""
                 ended = _number(field(span, "endTimeUnixNano")) or started
                 name = span.get("name")
-                is_root = not field(span, "parentSpanId")
+                if not trace_id.strip("0"):
+                    raise FormatError("a span without a trace's id", code="BAD_TRACE_ID")
+                parent_id = field(span, "parentSpanId")
+                is_root = not (parent_id.strip("0A=") if type(parent_id) is str else parent_id)
                 yield trace_id, is_root, name if type(name) is str else "", started, ended, code == "ERROR"
 
 

@@ -19,7 +19,7 @@ from tracetape.sources.large_files import part_of
 from tracetape.sources.marks import read_recordings
 from tracetape.sources.reading import TRUNCATED_FILE
 from tracetape.sources.records import SKIPPED, TRUNCATED
-from tracetape.sources.resolving import resolved
+from tracetape.sources.resolving import asked_for, resolved
 
 __all__ = ["load", "read_spans"]
 
@@ -71,6 +71,8 @@ def load(
     if wanted is not None and traces == "all":
         raise UsageError('trace_id picks one trace and traces="all" takes every one: give only one of them')
     files, gaps = resolved(sources, wanted)
+    if wanted is None and traces == "one":
+        wanted = asked_for(sources)  # a server may answer with another one
 
     def assembled(parts: Sequence[Path | Blob]) -> Recording:
         return assemble(

@@ -23,7 +23,7 @@ from tracetape.sources.json_records import read_text
 from tracetape.sources.own_lines import OwnLines
 from tracetape.sources.records import SKIPPED, TRUNCATED, Record
 
-__all__ = ["TRUNCATED_FILE", "Item", "read_files"]
+__all__ = ["TRUNCATED_FILE", "Item", "read_files", "spans_of"]
 
 TRUNCATED_FILE = "TRUNCATED_FILE"
 
@@ -102,11 +102,11 @@ def _spans(
             continue
         tally.claimed += 1
         if again is None or record.place is None:
-            yield from likely.read(record)
+            yield from spans_of(record, likely)
             continue
         number = 0
         first: SpanRecord | None = None
-        for item in likely.read(record):
+        for item in spans_of(record, likely):
             if isinstance(item, Gap):
                 yield item
                 continue
@@ -115,6 +115,17 @@ def _spans(
             number += 1
         if own is not None and first is not None and number == 1:
             own.learn(record.place[0], first)
+
+
+def spans_of(record: Record, how: Format) -> Iterator[SpanRecord | Gap]:
+    """What a format reads in a record. Raises FormatError, whatever the record is."""
+    try:
+        yield from how.read(record)
+    except RecursionError:
+        raise FormatError(
+            f"{record.where}: nested too deeply to be read (the most is 200 levels). No exporter writes that.",
+            code="TOO_DEEP",
+        ) from None
 
 
 class _Pages:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["SKIPPED", "TRUNCATED", "Record", "quoted"]
+__all__ = ["SKIPPED", "TRUNCATED", "Record", "brief", "quoted"]
 
 SKIPPED = "SKIPPED_LINE"
 TRUNCATED = "TRUNCATED_LAST_RECORD"
@@ -25,6 +25,14 @@ class Record:
     content: dict[str, Any] | bytes
     where: str
     place: tuple[int, int] | None = None
+
+
+def brief(value: object) -> str:
+    """A value for messages, however deep it is nested."""
+    try:
+        return repr(value)[:_SHOWN]
+    except RecursionError:
+        return f"a {type(value).__name__} that is nested very deeply"
 
 
 def quoted(text: bytes) -> str:

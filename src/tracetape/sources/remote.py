@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,8 +12,8 @@ from tracetape.config import access
 from tracetape.errors import SourceError, TraceSelectionError
 from tracetape.sources import addresses
 from tracetape.sources.addresses import shown
-from tracetape.sources.backends import Address, Backend, Found, Wanted
-from tracetape.sources.backends.http import Client
+from tracetape.sources.backends import Address, Backend, Document, Found, Wanted
+from tracetape.sources.backends.http import ANSWER_LIMIT, Client
 from tracetape.sources.backends.registry import BACKENDS
 from tracetape.sources.backends.stores import objects
 from tracetape.sources.blobs import Blob
@@ -20,6 +21,8 @@ from tracetape.sources.blobs import Blob
 __all__ = ["blobs_of", "look_for"]
 
 # Seconds: a backend shows a trace some time after it was sent, Tempo after up to ten.
+_TRACE_ID = re.compile(r"[0-9a-f]{32}")
+
 _PAUSES = (0.5, 1.0, 2.0, 4.0)
 _PAUSES_WHERE_MISSING = (0.5, 1.0, 2.0)
 
@@ -48,8 +51,23 @@ def blobs_of(url: str, trace_id: str | None, is_settled: IsSettled) -> list[Blob
 def look_for(address: Address, wanted: Wanted) -> list[Found]:
     """The traces of a backend that are wanted, newest first. Raises SourceError as `blobs_of` does."""
     backend, client = _asked(address)
-    found = backend.find(address, wanted, client.get)
+    try:
+        found = backend.find(address, wanted, client.get)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise SourceError(
+            f"{address}: is not what a search in {address.backend} answers ({type(error).__name__})",
+            code="BACKEND_ERROR",
+        ) from None
+    for one in found:
+        times = (one.started, one.duration)
+        if not _TRACE_ID.fullmatch(str(one.trace_id)) or not all(map(_is_number, times)):
+            listed = str(one.trace_id)[:80]
+            raise SourceError(f"{address}: lists {listed!r}, which is no trace", code="BACKEND_ERROR")
     return sorted(found, key=lambda one: one.started or 0, reverse=True)[: wanted.limit]
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (type(value) is int and -(2**63) <= value < 2**64)
 
 
 def _asked(address: Address) -> tuple[Backend, Client]:
@@ -65,7 +83,7 @@ def _trace(address: Address, is_settled: IsSettled) -> list[Blob]:
     pauses = iter(_PAUSES)
     while True:
         try:
-            found = [Blob.of(one.name, one.content) for one in backend.documents(address, client.get)]
+            found = list(_bounded(backend.documents(address, client.get), address))
         except TraceSelectionError:
             pause = next(missing, None)
             if pause is None:
@@ -75,6 +93,19 @@ def _trace(address: Address, is_settled: IsSettled) -> list[Blob]:
             if pause is None:
                 return found
         time.sleep(pause)
+
+
+def _bounded(documents: Iterator[Document], address: Address) -> Iterator[Blob]:
+    size = 0
+    for one in documents:
+        size += len(one.content)
+        if size > ANSWER_LIMIT:
+            raise SourceError(
+                f"{address}: has more than {ANSWER_LIMIT:,} bytes, the most that is taken of a trace. Export it "
+                "to a file there, and give that.",
+                code="TOO_LARGE",
+            )
+        yield Blob.of(one.name, one.content)
 
 
 def _file(url: str) -> Blob:

@@ -9,17 +9,25 @@ from pathlib import Path
 
 from tracetape.errors import SourceError
 from tracetape.model.span import Gap, SpanRecord
-from tracetape.sources.addresses import meant
+from tracetape.sources.addresses import is_url, meant
 from tracetape.sources.blobs import Blob
 from tracetape.sources.fetch import files_of
 from tracetape.sources.reading import read_files
 
-__all__ = ["resolved"]
+__all__ = ["asked_for", "resolved"]
 
 # A trace is fresh for so many nanoseconds: what it lacks may still come.
 _FRESH = 120 * 10**9
 # Elasticsearch and OpenSearch give Jaeger no more of one trace (`max_doc_count`).
 _MOST_OF_JAEGER = 10_000
+
+
+def asked_for(sources: Sequence[str | os.PathLike[str]]) -> str | None:
+    """The trace that the only source says, where that is an address in a backend."""
+    if len(sources) != 1 or not is_url(os.fspath(sources[0])):
+        return None
+    address = meant(os.fspath(sources[0]))
+    return (address.trace_id or None) if address is not None else None
 
 
 def resolved(

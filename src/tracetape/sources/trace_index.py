@@ -27,6 +27,7 @@ _HEAD = struct.Struct(
     "<QQQ32s32s"
 )  # size and mtime of the file; size of what follows; its SHA-256; the file's ends'
 _ENDS = 2**16
+_ROW = [str, int, int, int, str, int, int, bool]
 _log = logging.getLogger("tracetape")
 _said: set[str] = set()
 
@@ -132,9 +133,15 @@ def _loaded(path: Path) -> tuple[list[Any], array[int]] | None:
     if stamp_of(path) != (size, changed, ends):
         _ignored(path, "is older than the file")
         return None
-    (table,) = struct.unpack_from("<Q", body)
-    places = array("Q", body[8 + table :].tobytes())
-    return orjson.loads(body[8 : 8 + table]), places
+    try:
+        (table,) = struct.unpack_from("<Q", body)
+        listed, places = orjson.loads(body[8 : 8 + table]), array("Q", body[8 + table :].tobytes())
+        if not all([type(part) for part in one] == _ROW for one in listed):
+            raise TypeError
+    except (struct.error, TypeError, ValueError):
+        _ignored(path, "is damaged")
+        return None
+    return listed, places
 
 
 def _ignored(path: Path, why: str) -> None:

@@ -106,6 +106,29 @@ def test_ids_in_base64_are_found(collected):
         assert len(tracetape.load(collected, trace_id=trace_id).spans) == 5
 
 
+def test_files_of_two_exporters_one_behind_the_other_are_searched_for_each_spelling(collected):
+    import base64
+
+    more = [line([span(TRACES[0], number)]).decode() for number in (20, 21, 22)]
+    written = base64.b64encode(bytes.fromhex(TRACES[0])).decode().replace("/", "\\/")
+    more[1] = more[1].replace(f'"traceId": "{TRACES[0]}"', f'"traceId": "{TRACES[0].upper()}"')
+    more[2] = more[2].replace(f'"traceId": "{TRACES[0]}"', f'"traceId": "{written}"')
+    collected.write_bytes(collected.read_bytes() + "".join(more).encode() + line([span(TRACES[1], 30)]))
+    assert large_files.part_of(collected, TRACES[0]) is not None
+    assert len(tracetape.load(collected, trace_id=TRACES[0]).spans) == 8
+
+
+def test_what_is_nested_deeper_than_can_be_written_is_read_whole(collected):
+    deep: dict[str, Any] = {"stringValue": "x"}
+    for _ in range(150):
+        deep = {"arrayValue": {"values": [deep]}}
+    one = span(TRACES[0], 20)
+    one["attributes"].append({"key": "deep", "value": deep})
+    collected.write_bytes(collected.read_bytes() + line([one]))
+    assert large_files.part_of(collected, TRACES[0]) is None
+    assert len(tracetape.load(collected, trace_id=TRACES[0]).spans) == 6
+
+
 def test_a_line_that_is_being_written_is_a_gap_of_every_trace(collected):
     with collected.open("ab") as file:
         file.write(line([span(TRACES[0], 7)])[:60])

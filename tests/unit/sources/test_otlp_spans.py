@@ -215,6 +215,23 @@ def test_tempos_v2_answer_is_unwrapped():
     assert gap.text.startswith("Tempo has given a part of the trace alone: too long. Raise ")
 
 
+@pytest.mark.parametrize("size", [5, 100, 126, 130, 300, 5_000])
+def test_tempos_v2_answer_is_unwrapped_whatever_its_resource_holds(size):
+    from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+    data = TracesData()
+    group = data.resource_spans.add()
+    group.resource.attributes.add(key="process.command_line").value.string_value = "x" * size
+    group.scope_spans.add().spans.add(trace_id=b"1" * 16, span_id=b"2" * 8, name="n")
+    inner = data.SerializeToString()
+    length, rest = b"", len(inner)
+    while rest > 0x7F:
+        length, rest = length + bytes((rest & 0x7F | 0x80,)), rest >> 7
+    [span] = otlp_proto.read(Record(b"\x0a" + length + bytes((rest,)) + inner, "f"))
+    assert isinstance(span, SpanRecord)
+    assert span.resource["process.command_line"] == "x" * size
+
+
 def test_a_new_kind_in_protobuf_is_unspecified():
     [span] = otlp_proto.read(Record(proto(trace_id=b"1" * 16, span_id=b"2" * 8, kind=77), "f"))
 

@@ -65,7 +65,8 @@ class Client:
                 f"{self._variable}_TOKEN and {self._variable}_BASIC.",
                 code="WEB_PAGE",
             )
-        return Answer(status, content_type, bytes(body), shown(url))
+        said = bytes(body) if status == 200 else self._access.hidden(bytes(body))
+        return Answer(status, content_type, said, shown(url))
 
     @contextmanager
     def opened(self, url: str, accept: str = "") -> Iterator[tuple[int, str, Iterator[bytes]]]:
@@ -77,6 +78,12 @@ class Client:
             request = urllib.request.Request(_quoted(url), headers=headers)  # noqa: S310 (looked at before)
             response = self._opener.open(request, timeout=_SILENCE)
         except urllib.error.HTTPError as error:
+            if 300 <= error.code < 400:
+                error.close()
+                raise SourceError(
+                    f"{shown(url)}: redirects in circles, or to what is no HTTP. Give the address itself.",
+                    code="UNREACHABLE",
+                ) from None
             response = error
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._failure(url, error) from None
@@ -89,14 +96,16 @@ class Client:
 
     def _chunks(self, url: str, response: Any) -> Iterator[bytes]:
         until = time.monotonic() + _LONGEST
+        announced = response.headers.get("Content-Length", "")
+        left = int(announced) if announced.isdecimal() else 0
         while True:
             try:
-                chunk = response.read(_CHUNK)
-            except (OSError, http.client.HTTPException) as error:
+                chunk = response.read1(_CHUNK)  # what there is: a slow server is looked at after each piece
+            except (OSError, http.client.HTTPException, ValueError) as error:
                 raise self._failure(url, error) from None
+            left -= len(chunk)
             if not chunk:
-                left = getattr(response, "length", None)
-                if left:
+                if left > 0:
                     raise SourceError(
                         f"{shown(url)}: the answer broke off {left:,} bytes before its end. Try again.",
                         code="TRUNCATED_FILE",
@@ -155,9 +164,9 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> urllib.request.Request | None:
+        fp.close()  # what it says besides is not read
         old, new = urlsplit(req.full_url), urlsplit(newurl)
         if new.scheme not in ("http", "https") or (old.scheme == "https" and new.scheme == "http"):
-            fp.close()
             raise _Unsafe(
                 f"redirects to {shown(newurl)}, which is not followed from {old.scheme}. Give that address."
             )

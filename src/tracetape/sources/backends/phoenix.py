@@ -14,6 +14,7 @@ from tracetape.errors import SourceError, TraceSelectionError
 from tracetape.sources.backends import Address, Answer, Document, Found, Get, Wanted
 from tracetape.sources.backends.traces import refuse_status
 from tracetape.sources.formats.json_fields import time_of
+from tracetape.sources.formats.otlp_span import list_of
 
 __all__ = ["documents", "find", "name", "pasted", "spelling"]
 
@@ -103,12 +104,15 @@ def _pages(address: Address, query: dict[str, Any], get: Get) -> Iterator[tuple[
         refuse_status(answer, "Phoenix", address)
         try:
             found = orjson.loads(answer.body)
-            found["data"], cursor = found["data"] or [], found["next_cursor"]
+            before = cursor
+            found["data"], cursor = list_of(found["data"], "data", answer.url), found["next_cursor"]
         except (orjson.JSONDecodeError, KeyError, TypeError):
             raise _unexpected(answer) from None
         yield answer, found
         if not cursor:
             return
+        if cursor == before:
+            raise SourceError(f"{answer.url}: names itself as the page after it", code="BACKEND_ERROR")
     raise SourceError(f"{address}: more than {_PAGES:,} pages of {_LIMIT:,} spans", code="TOO_LARGE")
 
 

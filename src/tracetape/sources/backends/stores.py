@@ -35,7 +35,7 @@ def objects(url: str) -> list[tuple[str, Opening]]:
         raise _unreadable(url, error) from None
     if not paths:
         raise SourceError(f"{shown(url)}: there is no such object", code="FILE_NOT_FOUND")
-    return [(f"{scheme}://{one}", _opening(files, one, url)) for one in paths]
+    return [(shown(f"{scheme}://{one}"), _opening(files, one, url)) for one in paths]
 
 
 def _store(url: str, scheme: str) -> tuple[Any, str]:

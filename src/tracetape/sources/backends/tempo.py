@@ -12,6 +12,7 @@ import orjson
 from tracetape.errors import SourceError, TraceSelectionError
 from tracetape.sources.backends import Address, Document, Found, Get, Wanted
 from tracetape.sources.backends.traces import refuse_status
+from tracetape.sources.formats.otlp_span import text_of
 
 __all__ = ["documents", "find", "name", "pasted", "spelling"]
 
@@ -121,7 +122,7 @@ def _found(trace: dict[str, Any], wanted: Wanted) -> Found:
     return Found(
         trace_id=str(trace["traceID"]).lower().zfill(32),
         name=str(trace.get("rootTraceName") or ""),
-        service=trace.get("rootServiceName"),
+        service=text_of(trace.get("rootServiceName")) or None,
         started=int(started) if started else None,
         duration=int(trace["durationMs"]) * 10**6 if "durationMs" in trace else None,
         failed=True if wanted.errors else None,

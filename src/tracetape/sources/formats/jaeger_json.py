@@ -11,8 +11,8 @@ from tracetape.errors import SourceError, TraceSelectionError
 from tracetape.model.span import Event, Gap, Link, Scope, SpanRecord, Status
 from tracetape.sources.formats.jaeger_v3 import NOT_KEPT
 from tracetape.sources.formats.json_fields import microseconds, objects, plain
-from tracetape.sources.formats.otlp_span import enum_of, list_of, map_of, refuse, text_of, whole
-from tracetape.sources.formats.span_rules import KINDS, STATUS_CODES, add_attribute, finished_span
+from tracetape.sources.formats.otlp_span import enum_of, float_of, list_of, map_of, refuse, text_of, whole
+from tracetape.sources.formats.span_rules import KINDS, NAN, STATUS_CODES, add_attribute, finished_span
 from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_from_text
 from tracetape.sources.records import Record
 
@@ -190,9 +190,11 @@ def _tags(value: Any, what: str, gaps: list[Gap]) -> dict[str, Any]:
 def _value(kind: Any, value: Any, key: str, what: str) -> Any:
     if kind == "int64":
         number = whole(value)
-        return number if number is not None else refuse(f"the integer {key!r}", "a whole number", value, what)
+        if number is None or not -(2**63) <= number < 2**63:
+            refuse(f"the integer {key!r}", "a number of 64 bits", value, what)
+        return number
     if kind == "float64" and type(value) in (int, float):
-        return float(value)
+        return NAN if value != value else float_of(value)
     if kind == "bool" and type(value) is str:
         return value == "true"
     if kind == "binary":

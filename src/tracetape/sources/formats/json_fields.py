@@ -60,7 +60,7 @@ def compact(value: Any) -> str:
     """JSON text in its shortest form, keys in their order."""
     try:
         return orjson.dumps(value).decode("utf-8")
-    except (TypeError, orjson.JSONEncodeError):  # an integer over 64 bits, a lone surrogate
+    except TypeError:  # an integer over 64 bits, a lone surrogate, deep nesting
         import json
 
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=repr)

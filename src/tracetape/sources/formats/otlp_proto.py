@@ -44,13 +44,13 @@ def read(record: Record) -> Iterator[SpanRecord | Gap]:
     """
     content, where = record.content, record.where
     data = _parsed(content) if isinstance(content, bytes) else None
+    if isinstance(content, bytes) and (data is None or not _has_spans(data)):
+        data, said = _unwrapped(content, data, where)
+        yield from said
     if data is None:
         size = len(content)
         yield Gap(SKIPPED, f"{size:,} bytes that are not an OTLP protobuf message: damaged, or cut off", where)
         return
-    if isinstance(content, bytes) and not _has_spans(data):
-        data, said = _unwrapped(content, data, where)
-        yield from said
     for group in data.resource_spans:
         gaps: list[Gap] = []
         resource = _attributes(group.resource.attributes, f"the resource ({where})", gaps)
@@ -78,8 +78,8 @@ def _has_spans(data: TracesData) -> bool:
     return any(scoped.spans for group in data.resource_spans for scoped in group.scope_spans)
 
 
-def _unwrapped(content: bytes, data: TracesData, where: str) -> tuple[TracesData, list[Gap]]:
-    """Tempo's v2 answer has the trace in its field 1, and parses as a TracesData without spans."""
+def _unwrapped(content: bytes, data: TracesData | None, where: str) -> tuple[TracesData | None, list[Gap]]:
+    """Tempo's v2 answer has the trace in its field 1: as a TracesData it has no spans, or is none."""
     answer = trace_by_id(content)
     inner = _parsed(answer.trace) if answer is not None else None
     if answer is None or inner is None or not _has_spans(inner):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -23,12 +24,14 @@ from tracetape.sources.formats.span_rules import (
     too_deep,
 )
 from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_from_text
+from tracetape.sources.records import brief
 
 __all__ = [
     "attributes_of",
     "careful_span",
     "enum_of",
     "field",
+    "float_of",
     "list_of",
     "map_of",
     "number_of",
@@ -87,7 +90,7 @@ def map_of(value: Any, name: str, where: str) -> dict[str, Any]:
 def refuse(name: str, expected: str, value: Any, where: str) -> NoReturn:
     """Raise FormatError BAD_FIELD."""
     raise FormatError(
-        f"{where}: {name} should be {expected}, not {repr(value)[:60]}. The file is not in the form that it seems "
+        f"{where}: {name} should be {expected}, not {brief(value)}. The file is not in the form that it seems "
         "to be in, or was edited: export it again.",
         code="BAD_FIELD",
     )
@@ -186,15 +189,23 @@ def _int64(value: Any, key: str, what: str) -> int:
     return number
 
 
+def float_of(value: int | float) -> float:
+    """An integer that no float can hold is an infinity, as orjson reads it."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def _double(value: Any, key: str, what: str) -> float:
     if type(value) in (float, int):
-        return NAN if value != value else float(value)
+        return NAN if value != value else float_of(value)
     if type(value) is str:
         if value in _FLOATS:
             return _FLOATS[value]
         try:
             return float(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             pass
     refuse(f"the number {key!r}", 'a number, "NaN", "Infinity" or "-Infinity"', value, what)
 

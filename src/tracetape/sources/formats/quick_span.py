@@ -14,6 +14,7 @@ __all__ = ["quick_span", "usual_span"]
 _NO_SPAN, _NO_TRACE = "0" * 16, "0" * 32
 _UNSET = Status()
 _KINDS = len(KINDS)
+_NONE: list[Any] = []
 
 _new = object.__new__
 (
@@ -102,9 +103,10 @@ def quick_span(span: dict[str, Any], resource: Mapping[str, Any], scope: Scope, 
         or type(name) is not str
         or type(kind) is not int
         or not 0 <= kind < _KINDS
-        or span.get("events")
-        or span.get("links")
-        or span.get("droppedAttributesCount")
+        or span.get("events", _NONE) != _NONE
+        or span.get("links", _NONE) != _NONE
+        or span.get("droppedAttributesCount", 0) != 0
+        or span.get("droppedAttributesCount") is False
         or "dropped_attributes_count" in span
     ):
         return None

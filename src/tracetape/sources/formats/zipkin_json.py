@@ -81,7 +81,9 @@ def _id(value: Any, size: int, what: str) -> str:
 
 
 def _is_own(key: str, tags: dict[str, Any]) -> bool:
-    return key in _OWN or key.startswith(_LINK) or (key == "error" and _status(tags).code == "ERROR")
+    if key == "error":
+        return tags[key] in ("true", _status(tags).message)
+    return key in _OWN or key.startswith(_LINK)
 
 
 def _status(tags: dict[str, Any]) -> Status:

@@ -243,6 +243,28 @@ class TestEachRefusalIsItsOwnError:
                 assert code == "TRUNCATED_FILE"
                 assert "the answer broke off" in text
 
+    def test_another_trace_than_the_one_that_was_asked_for(self) -> None:
+        other = "f" * 32
+        with serving(lambda _: sample("jaeger/jaeger_v3.json")) as server:
+            code, text = refused(at(server, "jaeger", other), TraceSelectionError)
+        assert code == "TRACE_NOT_FOUND"
+        assert f"no trace {other} in it. There is:\n  {TRACE}" in text
+
+    def test_an_answer_that_trickles(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tracetape.sources.backends.http._LONGEST", 0.5)
+        reply = Reply(b"{" * 40, pause=0.1)
+        with serving(lambda _: reply) as server:
+            began = time.monotonic()
+            code, text = refused(at(server, "jaeger"))
+            assert time.monotonic() - began < 3
+        assert (code, "no answer within 0 seconds" in text or "within 1 seconds" in text) == ("TIMED_OUT", True)
+
+    def test_pages_that_never_end(self) -> None:
+        page = json.dumps({"data": [], "next_cursor": "same"}).replace("[]", '[{"context":{}}]')
+        with serving(lambda _: Reply(page.encode())) as server:
+            code, text = refused(at(server, "phoenix", f"p/{TRACE}"))
+        assert (code, "names itself as the page after it" in text) == ("BACKEND_ERROR", True)
+
     def test_a_failure_of_the_server(self) -> None:
         with serving(lambda _: Reply(b"boom \x1b[31m", 500, "text/plain")) as server:
             code, text = refused(at(server, "tempo"))
@@ -390,6 +412,16 @@ class TestSecrets:
                 code, _ = refused(at(server, "tempo"))
             assert code in ("UNREACHABLE", "BACKEND_ERROR")
 
+    def test_a_server_that_repeats_what_it_was_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name, value in (("TOKEN", "hush"), ("BASIC", "ann:hush")):
+            monkeypatch.setenv(f"TRACETAPE_TEMPO_{name}", value)
+            with serving(lambda request: Reply(request.headers["authorization"].encode(), 500)) as server:
+                _, text = refused(at(server, "tempo"))
+            assert "hush" not in text
+            assert "YW5uOmh1c2g=" not in text
+            assert "***" in text
+            monkeypatch.delenv(f"TRACETAPE_TEMPO_{name}")
+
     def test_what_stands_behind_a_question_mark_is_not_printed(self) -> None:
         with serving(lambda _: Reply(b"", 500)) as server:
             _, text = refused(f"{server.base}/run.jsonl?X-Amz-Signature=hush#hush")
@@ -450,6 +482,28 @@ class TestLooking:
         with serving(lambda _: sample("phoenix/spans.json")) as server:
             assert list(self.look(server, "phoenix", "/broker-agent", attributes={"run": "1"})) == [TRACE]
         assert server.requests[0].query["attribute"] == ["run:1"]
+
+    @pytest.mark.parametrize(
+        ("backend", "rest", "answer"),
+        [
+            ("tempo", "", {"traces": [{"traceID": "\x1b]0;pwned\x07"}]}),
+            ("tempo", "", {"traces": [{"traceID": TRACE, "startTimeUnixNano": "9" * 60}]}),
+            ("tempo", "", {"traces": 5}),
+            ("tempo", "", [1]),
+            ("phoenix", "/p", {"data": 5, "next_cursor": None}),
+            ("phoenix", "/p", {"data": [{"context": {"trace_id": 5}}], "next_cursor": None}),
+            ("phoenix", "/p", {"data": [{"context": {"trace_id": "\x1b[31m"}, "name": "n"}], "next_cursor": None}),
+            ("jaeger", "", {"services": [5, None]}),
+            ("jaeger", "", {"services": "x"}),
+        ],
+    )
+    def test_what_is_no_answer_is_an_error_and_no_text_of_it_reaches_the_terminal(
+        self, backend: str, rest: str, answer: Any
+    ) -> None:
+        with serving(lambda _: Reply(json.dumps(answer).encode())) as server:
+            with pytest.raises(SourceError) as caught:
+                list(self.look(server, backend, rest))
+        assert "\x1b" not in str(caught.value)
 
     def test_mlflow_is_not_searched_and_says_so(self) -> None:
         with serving(mlflow) as server, pytest.raises(SourceError, match="MLflow is not done here"):
