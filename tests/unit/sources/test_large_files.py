@@ -161,9 +161,9 @@ def test_under_strict_what_is_damaged_anywhere_counts(collected):
 def test_a_file_that_is_cut_off_meanwhile_does_not_end_the_process(collected, monkeypatch):
     plain = large_files._File.places
 
-    def cut_off(self: Any, text: bytes) -> Any:
+    def cut_off(self: Any, texts: Any) -> Any:
         os.truncate(collected, 10)
-        return plain(self, text)
+        return plain(self, texts)
 
     monkeypatch.setattr(large_files._File, "places", cut_off)
     with pytest.raises(tracetape.errors.SourceError):
