@@ -13,6 +13,7 @@ import tracetape
 from tests.acceptance.otlp_host import run_host
 from tests.backends import Collector, Jaeger, get, needs, validate
 from tests.backends import program as payload_program
+from tests.backends.flood import arrived
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "collector-config"
@@ -128,6 +129,12 @@ class TestTheBrokersRun:
 
         monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
         assert_repaired_tool_blocks(broker.folder)
+
+
+class TestAFlood:
+    def test_of_twenty_thousand_spans_of_4_kb_none_is_lost_on_the_way_into_the_file(self, tmp_path):
+        count, _ = arrived("tracetape.exporters.provider()", 20_000, 4_096, tmp_path)
+        assert count == 20_000
 
 
 class TestPayloads:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import tracetape
+from tests.acceptance.backend_client import assert_client_works
 from tests.acceptance.otlp_host import run_host
 from tests.backends import Jaeger, fetched, get, needs
 from tests.backends import program as payload_program
@@ -97,3 +98,9 @@ def test_jaegers_user_interface_address_is_no_trace(jaeger, own, tmp_path):
     (tmp_path / "page.html").write_bytes(page)
     with pytest.raises(TracetapeError):
         tracetape.load(tmp_path / "page.html")
+
+
+def test_our_client_shows_finds_saves_and_replays_it_by_its_address(jaeger, own, tmp_path):
+    trace_id = tracetape.load(own).trace_id
+    trace_from(jaeger, "v3", trace_id, tmp_path, spans_in(own))
+    assert_client_works(f"jaeger+{jaeger.query}", f"{jaeger.query}/trace/{trace_id}", own, tmp_path)

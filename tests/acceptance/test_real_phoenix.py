@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tracetape
+from tests.acceptance.backend_client import assert_client_works
 from tests.acceptance.otlp_host import run_host
 from tests.backends import Collector, Phoenix, fetched, get, needs
 from tests.backends import program as payload_program
@@ -124,3 +125,12 @@ def test_an_address_that_phoenix_has_not_is_no_trace(phoenix, own, tmp_path):
     (tmp_path / "page.html").write_bytes(page)
     with pytest.raises(TracetapeError):
         tracetape.load(tmp_path / "page.html")
+
+
+def test_our_client_shows_finds_saves_and_replays_it_by_its_address(phoenix, own, tmp_path):
+    trace_id = tracetape.load(own).trace_id
+    trace_from(phoenix, "spans", trace_id, tmp_path, spans_in(own))
+    _, _, answer = get(f"{phoenix.url}/v1/projects/default")
+    project = json.loads(answer)["data"]["id"]
+    page = f"{phoenix.url}/projects/{project}/traces/{trace_id}"
+    assert_client_works(f"phoenix+{phoenix.url}/default", page, own, tmp_path)

@@ -20,6 +20,16 @@ from tracetape.semconv.read import payload_text
 
 __all__ = ["saved"]
 
+# What is not to be seen in the spans any more.
+_OF_THE_SOURCE = {
+    "BACKEND_WARNING",
+    "DUPLICATE_ATTRIBUTE",
+    "INCOMPLETE_PAGE",
+    "INVALID_UTF8",
+    "PARTIAL_TRACE",
+    "SKIPPED_LINE",
+    "TRUNCATED_LAST_RECORD",
+}
 _PAYLOADS = ((names.INPUT_VALUE, names.INPUT_SIZE), (names.OUTPUT_VALUE, names.OUTPUT_SIZE))
 
 
@@ -40,8 +50,11 @@ def saved(source: str, output: Path, overwrite: bool, trace_id: str | None, trac
         except OSError as error:
             raise UsageError(f"{output} cannot be written: {error.strerror}") from None
         with os.fdopen(descriptor, "wb") as file:
+            lacking = [f"{gap.code}: {gap.text}" for gap in recording.gaps if gap.code in _OF_THE_SOURCE]
             for span in recording.spans:
-                file.write(encode_line(_whole(span)))
+                resource = {**span.resource, names.SOURCE_GAPS: lacking} if lacking else span.resource
+                file.write(encode_line(replace(_whole(span), resource=resource)))
+                lacking = []  # said once
         if overwrite:
             working.replace(output)
         else:

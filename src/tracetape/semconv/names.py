@@ -39,6 +39,8 @@ IN_FLIGHT = "tracetape.recording.in_flight"
 FOREIGN_UNSEEN = "tracetape.recording.foreign_unseen"
 MARK = "tracetape.mark"
 MIRROR = "tracetape.mirror"
+SOURCE_GAPS = "tracetape.source.gaps"
+"""Of a resource: what a source lacked that was saved as a recording, each `CODE: text`."""
 
 CODE_FUNCTION = "code.function.name"
 ERROR_TYPE = "error.type"

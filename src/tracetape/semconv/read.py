@@ -13,7 +13,7 @@ from tracetape.model.payload import Payload, StoredText, digest_of
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.semconv import names
 
-__all__ = ["is_mark", "is_recording_root", "joined", "payload_text", "read_crossing", "run_gaps"]
+__all__ = ["is_mark", "is_recording_root", "joined", "payload_text", "read_crossing", "run_gaps", "source_gaps"]
 
 _OUTCOMES = ("returned", "raised", "streamed", "cancelled")
 
@@ -103,6 +103,17 @@ def run_gaps(span: SpanRecord) -> list[Gap]:
     unseen = _text(attributes.get(names.FOREIGN_UNSEEN))
     if unseen:
         gaps.append(Gap("FOREIGN_SPANS_UNSEEN", unseen, span.where))
+    return gaps
+
+
+def source_gaps(span: SpanRecord) -> list[Gap]:
+    """What the source lacked that this was saved from."""
+    told = span.resource.get(names.SOURCE_GAPS)
+    gaps = []
+    for one in told if isinstance(told, (list, tuple)) else ():
+        code, colon, text = one.partition(": ") if isinstance(one, str) else ("", "", "")
+        if colon:
+            gaps.append(Gap(code, text, span.where))
     return gaps
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from tracetape.model.crossing import Crossing, ValueReader
 from tracetape.model.recording import Recording
 from tracetape.model.span import Gap, SpanRecord
-from tracetape.semconv.read import is_recording_root, run_gaps
+from tracetape.semconv import names
+from tracetape.semconv.read import is_recording_root, run_gaps, source_gaps
 from tracetape.sources.batches import Batch
 from tracetape.sources.conventions import native
 from tracetape.sources.conventions.registry import CONVENTIONS
@@ -61,6 +62,8 @@ def assemble(
         if span is None:
             continue
         gaps += span.gaps
+        if names.SOURCE_GAPS in span.resource:
+            gaps += source_gaps(span)
         if is_recording_root(span):
             gaps += run_gaps(span)
         found = content_gaps(span)

@@ -135,6 +135,11 @@ class TestFetch:
         source = str(SAMPLES / "tempo" / "tempo_v2_partial.json")
         result = run("fetch", source, "-o", str(tmp_path / "run.otlp.jsonl"))
         assert "PARTIAL_TRACE: Tempo has given a part of the trace alone" in result.stdout
+        whole, saved = tracetape.load(source), tracetape.load(tmp_path / "run.otlp.jsonl")
+        assert [(gap.code, gap.text) for gap in saved.gaps] == [(gap.code, gap.text) for gap in whole.gaps]
+        again = tmp_path / "again.otlp.jsonl"
+        assert run("fetch", str(tmp_path / "run.otlp.jsonl"), "-o", str(again)).exit_code == 0
+        assert [gap.code for gap in tracetape.load(again).gaps] == [gap.code for gap in whole.gaps]
 
 
 class TestIndex:

@@ -53,7 +53,7 @@ def find(address: Address, wanted: Wanted, get: Get) -> list[Found]:
     """By filters on spans."""
     query: dict[str, Any] = {
         "start_time": _iso(wanted.since),
-        "end_time": _iso(wanted.until),
+        "end_time": _iso(wanted.until + 10**9),  # to the second, and that of now is not over
         "attribute": [f"{key}:{value}" for key, value in wanted.attributes.items()],
     }
     if wanted.errors:

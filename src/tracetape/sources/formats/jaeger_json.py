@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracetape.errors import SourceError, TraceSelectionError
-from tracetape.model.span import Event, Gap, Link, Scope, SpanRecord, Status
+from tracetape.model.span import Event, Gap, Link, SpanRecord, Status
 from tracetape.sources.formats.jaeger_v3 import NOT_KEPT
 from tracetape.sources.formats.json_fields import microseconds, objects, plain
 from tracetape.sources.formats.otlp_span import enum_of, float_of, list_of, map_of, refuse, text_of, whole
+from tracetape.sources.formats.otlp_tags import OWN_TAGS, padded_id, scope_in
 from tracetape.sources.formats.span_rules import KINDS, NAN, STATUS_CODES, add_attribute, finished_span
-from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_from_text
+from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES
 from tracetape.sources.records import Record
 
 __all__ = ["claims", "name", "read"]
@@ -22,18 +23,6 @@ name = "Jaeger JSON"
 
 # A service that said no name (Jaeger, its OTLP translator).
 _NO_NAME = "OTLPResourceNoServiceName"
-# What Jaeger keeps as tags of what is no attribute in OTLP.
-_OWN = {
-    "span.kind",
-    "otel.status_code",
-    "otel.status_description",
-    "otel.scope.name",
-    "otel.scope.version",
-    "otel.library.name",
-    "otel.library.version",
-    "w3c.tracestate",
-    "internal.span.format",
-}
 
 
 def claims(content: dict[str, Any] | bytes) -> bool:
@@ -101,7 +90,7 @@ def _span(span: dict[str, Any], processes: dict[str, dict[str, Any]], where: str
     title = text_of(span.get("operationName"))
     what = f"span {title[:80]!r} ({where})"
     gaps: list[Gap] = []
-    trace_id = _id(span.get("traceID"), TRACE_ID_BYTES, what)
+    trace_id = padded_id(span.get("traceID"), TRACE_ID_BYTES, what)
     tags = _tags(span.get("tags"), what, gaps)
     parent_id, links = _references(span, trace_id, what)
     start = microseconds(span.get("startTime"), "startTime", what)
@@ -116,7 +105,7 @@ def _span(span: dict[str, Any], processes: dict[str, dict[str, Any]], where: str
     status = _status(tags)
     return finished_span(
         trace_id=trace_id,
-        span_id=_id(span.get("spanID"), SPAN_ID_BYTES, what),
+        span_id=padded_id(span.get("spanID"), SPAN_ID_BYTES, what),
         parent_id=parent_id,
         name=title,
         kind=enum_of(tags.get("span.kind"), KINDS),
@@ -126,39 +115,30 @@ def _span(span: dict[str, Any], processes: dict[str, dict[str, Any]], where: str
         attributes={
             key: value
             for key, value in tags.items()
-            if key not in _OWN and not (key == "error" and value is True and status.code == "ERROR")
+            if key not in OWN_TAGS and not (key == "error" and value is True and status.code == "ERROR")
         },
         events=tuple(_event(one, what, gaps) for one in list_of(span.get("logs"), "logs", what)),
         links=links,
         resource=resource,
-        scope=Scope(
-            text_of(tags.get("otel.scope.name", tags.get("otel.library.name"))),
-            text_of(tags.get("otel.scope.version", tags.get("otel.library.version"))),
-        ),
+        scope=scope_in(tags),
         dropped_attributes=0,
         gaps=tuple(gaps),
         where=where,
     )
 
 
-def _id(value: Any, size: int, what: str) -> str:
-    """Jaeger before 1.16 strips leading zeros; its link ids have 16 digits where the high half is zero."""
-    text = text_of(value)
-    return id_from_text(text.zfill(2 * size) if 0 < len(text) < 2 * size else text or value, size, what)
-
-
 def _references(span: dict[str, Any], trace_id: str, what: str) -> tuple[str, tuple[Link, ...]]:
     parent_id = ""
     links: list[Link] = []
     for one in list_of(span.get("references"), "references", what):
-        other = _id(one.get("traceID"), TRACE_ID_BYTES, f"a reference of {what}")
-        target = _id(one.get("spanID"), SPAN_ID_BYTES, f"a reference of {what}")
+        other = padded_id(one.get("traceID"), TRACE_ID_BYTES, f"a reference of {what}")
+        target = padded_id(one.get("spanID"), SPAN_ID_BYTES, f"a reference of {what}")
         if one.get("refType") == "CHILD_OF" and other == trace_id and not parent_id:
             parent_id = target
         elif other and target:
             links.append(Link(other, target))
     if not parent_id and span.get("parentSpanID"):
-        parent_id = _id(span["parentSpanID"], SPAN_ID_BYTES, f"the parent of {what}")
+        parent_id = padded_id(span["parentSpanID"], SPAN_ID_BYTES, f"the parent of {what}")
     return parent_id, tuple(links)
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import orjson
 
-from tracetape.model.span import NOTHING, Event, Gap, Link, Scope, SpanRecord, Status
+from tracetape.model.span import NOTHING, Event, Gap, Link, SpanRecord, Status
 from tracetape.sources.formats.json_fields import flattened, microseconds
 from tracetape.sources.formats.otlp_span import enum_of, list_of, map_of, text_of
+from tracetape.sources.formats.otlp_tags import OWN_TAGS, padded_id, scope_in
 from tracetape.sources.formats.span_rules import KINDS, STATUS_CODES, finished_span
-from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_from_text
+from tracetape.sources.ids import SPAN_ID_BYTES, TRACE_ID_BYTES
 from tracetape.sources.records import Record
 
 __all__ = ["claims", "name", "read"]
@@ -19,18 +20,6 @@ __all__ = ["claims", "name", "read"]
 name = "Zipkin JSON"
 
 _LINK = "otlp.link."
-# What the translation keeps as tags of what is no attribute in OTLP.
-_OWN = {
-    "span.kind",
-    "otel.status_code",
-    "otel.status_description",
-    "otel.scope.name",
-    "otel.scope.version",
-    "otel.library.name",
-    "otel.library.version",
-    "otlp.service.name.source",
-    "w3c.tracestate",
-}
 
 
 def claims(content: dict[str, Any] | bytes) -> bool:
@@ -52,9 +41,9 @@ def read(record: Record) -> Iterator[SpanRecord | Gap]:
     start = microseconds(span.get("timestamp"), "timestamp", what)
     service = text_of(map_of(span.get("localEndpoint"), "localEndpoint", what).get("serviceName"))
     yield finished_span(
-        trace_id=_id(span.get("traceId"), TRACE_ID_BYTES, what),
-        span_id=_id(span.get("id"), SPAN_ID_BYTES, what),
-        parent_id=_id(span.get("parentId"), SPAN_ID_BYTES, f"the parent of {what}"),
+        trace_id=padded_id(span.get("traceId"), TRACE_ID_BYTES, what),
+        span_id=padded_id(span.get("id"), SPAN_ID_BYTES, what),
+        parent_id=padded_id(span.get("parentId"), SPAN_ID_BYTES, f"the parent of {what}"),
         name=title,
         kind=enum_of(span.get("kind") or tags.get("span.kind") or "INTERNAL", KINDS),
         start_ns=start,
@@ -64,26 +53,17 @@ def read(record: Record) -> Iterator[SpanRecord | Gap]:
         events=tuple(_event(one, what) for one in list_of(span.get("annotations"), "annotations", what)),
         links=tuple(_link(value, what) for key, value in tags.items() if key.startswith(_LINK)),
         resource={"service.name": service} if service else NOTHING,
-        scope=Scope(
-            text_of(tags.get("otel.scope.name", tags.get("otel.library.name"))),
-            text_of(tags.get("otel.scope.version", tags.get("otel.library.version"))),
-        ),
+        scope=scope_in(tags),
         dropped_attributes=0,
         gaps=(),
         where=where,
     )
 
 
-def _id(value: Any, size: int, what: str) -> str:
-    """Trace ids of 64 bits have 16 digits."""
-    text = text_of(value)
-    return id_from_text(text.zfill(2 * size) if 0 < len(text) < 2 * size else text or value, size, what)
-
-
 def _is_own(key: str, tags: dict[str, Any]) -> bool:
     if key == "error":
         return tags[key] in ("true", _status(tags).message)
-    return key in _OWN or key.startswith(_LINK)
+    return key in OWN_TAGS or key.startswith(_LINK)
 
 
 def _status(tags: dict[str, Any]) -> Status:
@@ -114,7 +94,9 @@ def _link(value: Any, what: str) -> Link:
     trace_id, span_id = (*parts, "", "")[:2]
     found = _object(parts[3].rpartition("|")[0]) if len(parts) == 4 else None
     of = f"a link of {what}"
-    return Link(_id(trace_id, TRACE_ID_BYTES, of), _id(span_id, SPAN_ID_BYTES, of), flattened(found or {}, of))
+    return Link(
+        padded_id(trace_id, TRACE_ID_BYTES, of), padded_id(span_id, SPAN_ID_BYTES, of), flattened(found or {}, of)
+    )
 
 
 def _object(text: str) -> dict[str, Any] | None:
