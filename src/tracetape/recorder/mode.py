@@ -35,7 +35,6 @@ from tracetape.recorder.storing import (
     text_of,
 )
 from tracetape.semconv import names, write
-from tracetape.semconv.mirror import mirrored
 
 __all__ = ["Recorder", "on_host"]
 
@@ -205,6 +204,8 @@ class Recorder:
             if whole.is_wanted and content.get(names.CONTENT) == "omitted":
                 whole.keep(span, write.content(opened.given, ended.output, failed=opened.failed))
             if self._settings.mirror:
+                from tracetape.semconv.mirror import mirrored  # by the few that want it
+
                 # Before ours: where the host's limit drops some, the oldest go.
                 known = {**opened.attributes, **ended.attributes}
                 span.set_attributes(mirrored(spec, known, content, opened.given, ended.output, self._settings))

@@ -54,11 +54,11 @@ def read_files(paths: Iterable[Path | Blob], *, hold: bool = False) -> Iterator[
         with opened(path) as stream:
             # Absolute: the program may go to another folder before it asks for a value.
             place = path.absolute() if hold and stream.plain and isinstance(path, Path) else None
-            yield from pages.watch(_read(stream, place, lines))
+            yield from _read(stream, place, lines, pages)
     yield from pages.missing()
 
 
-def _read(stream: Stream, place: Path | None, lines: Lines) -> Iterator[Item]:
+def _read(stream: Stream, place: Path | None, lines: Lines, pages: _Pages) -> Iterator[Item]:
     """`place`: of the file, where values may stay in it."""
     head = stream.reader.peek(HEAD)[:HEAD]
     if not head:
@@ -66,7 +66,7 @@ def _read(stream: Stream, place: Path | None, lines: Lines) -> Iterator[Item]:
             raise _unusable(stream, TRUNCATED_FILE, stream.budget.cut)
         return
     framing = framing_of(head, stream.name)
-    tally = _Tally(stream, framing)
+    tally = _Tally(stream, framing, pages)
     # What is cut out of frames stands at no place of the file.
     if framing != TEXT:
         records = _spans(read_binary(framing, stream.reader, stream.budget), tally)
@@ -102,7 +102,10 @@ def _spans(
             continue
         tally.claimed += 1
         if again is None or record.place is None:
-            yield from spans_of(record, likely)
+            try:
+                yield from likely.read(record)
+            except RecursionError:
+                raise _too_deep(record) from None
             continue
         number = 0
         first: SpanRecord | None = None
@@ -122,10 +125,14 @@ def spans_of(record: Record, how: Format) -> Iterator[SpanRecord | Gap]:
     try:
         yield from how.read(record)
     except RecursionError:
-        raise FormatError(
-            f"{record.where}: nested too deeply to be read (the most is 200 levels). No exporter writes that.",
-            code="TOO_DEEP",
-        ) from None
+        raise _too_deep(record) from None
+
+
+def _too_deep(record: Record) -> FormatError:
+    return FormatError(
+        f"{record.where}: nested too deeply to be read (the most is 200 levels). No exporter writes that.",
+        code="TOO_DEEP",
+    )
 
 
 class _Pages:
@@ -136,16 +143,15 @@ class _Pages:
         self._incomplete: list[Gap] = []
         self._has_last = False
 
-    def watch(self, items: Iterable[Item]) -> Iterator[Item]:
-        for item in items:
-            if type(item) is SpanRecord:
-                yield item
-            elif isinstance(item, Gap) and item.code == LAST:
-                self._has_last = True
-            elif isinstance(item, Gap) and item.code == INCOMPLETE:
-                self._incomplete.append(item)
-            else:
-                yield item
+    def note(self, gap: Gap) -> bool:
+        """Whether a gap is one of a page; it is kept then."""
+        if gap.code == LAST:
+            self._has_last = True
+        elif gap.code == INCOMPLETE:
+            self._incomplete.append(gap)
+        else:
+            return False
+        return True
 
     def missing(self) -> Iterator[Gap]:
         if not self._has_last:
@@ -155,8 +161,9 @@ class _Pages:
 class _Tally:
     """What became of one file: tells a file without spans from one that could not be understood."""
 
-    def __init__(self, stream: Stream, framing: str) -> None:
+    def __init__(self, stream: Stream, framing: str, pages: _Pages) -> None:
         self.claimed = 0
+        self._pages = pages
         self.unread: tuple[str, str] | None = None
         self._stream = stream
         self._framing = framing
@@ -169,10 +176,12 @@ class _Tally:
         """The items, fewer SKIPPED_LINE gaps where there are very many; then what the end of the file says."""
         last = None
         for item in items:
-            if isinstance(item, SpanRecord):
+            if type(item) is SpanRecord:
                 self._spans += 1
             elif isinstance(item, Batch):
                 self._spans += len(item)
+            elif not isinstance(item, Gap) or self._pages.note(item):
+                continue
             elif item.code == TRUNCATED:
                 self._truncated = item
             elif item.code == SKIPPED:
