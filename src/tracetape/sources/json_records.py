@@ -79,7 +79,7 @@ def _pieces(reader: io.BufferedIOBase, name: str, own: OwnLines | None) -> Itera
         try:
             content = orjson.loads(line)
         except orjson.JSONDecodeError:
-            pieces = list(_search(_repaired(line), name, number))
+            pieces = list(_search(_repaired(line.strip()), name, number))
         else:
             if type(content) is dict:
                 yield Record(content, f"{name}:{number}", (begin, size))
@@ -137,7 +137,8 @@ def _lines(reader: io.BufferedIOBase, own: OwnLines | None) -> Generator[_Line |
                 as_it_is = yield _Line(number, raw, raw, begin, size + rest)
                 begin += size + rest
                 continue
-        line = raw.strip()
+        # Its line feed stays: the parser does not mind it, and each line would be copied.
+        line = raw if raw.startswith(b"{") else raw.strip()
         if line.startswith(BOM):
             line = line.removeprefix(BOM).strip()
         if line:

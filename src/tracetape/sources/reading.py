@@ -167,7 +167,6 @@ class _Tally:
         self.unread: tuple[str, str] | None = None
         self._stream = stream
         self._framing = framing
-        self._spans = 0
         self._skipped = 0
         self._first_skipped: Gap | None = None
         self._truncated: Gap | None = None
@@ -175,11 +174,12 @@ class _Tally:
     def watch(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items, fewer SKIPPED_LINE gaps where there are very many; then what the end of the file says."""
         last = None
+        spans = 0
         for item in items:
             if type(item) is SpanRecord:
-                self._spans += 1
+                spans += 1
             elif isinstance(item, Batch):
-                self._spans += len(item)
+                spans += len(item)
             elif not isinstance(item, Gap) or self._pages.note(item):
                 continue
             elif item.code == TRUNCATED:
@@ -200,7 +200,7 @@ class _Tally:
                 TRUNCATED, f"{cut}; the records before it are kept. Get the file again.", self._stream.name
             )
             yield self._truncated
-        if not self._spans:
+        if not spans:
             self._explain()
 
     def _explain(self) -> None:

@@ -26,7 +26,7 @@ def read(record: Record) -> Iterator[SpanRecord | Gap]:
     Raises FormatError BAD_TRACE_ID, BAD_SPAN_ID, BAD_FIELD or TOO_DEEP.
     """
     content = map_of(record.content, "the record", record.where)
-    yield from spans_in(field(content, "resourceSpans"), record.where)
+    return spans_in(field(content, "resourceSpans"), record.where)
 
 
 def spans_in(groups: Any, where: str) -> Iterator[SpanRecord | Gap]:

@@ -14,6 +14,8 @@ __all__ = ["quick_span", "usual_span"]
 _NO_SPAN, _NO_TRACE = "0" * 16, "0" * 32
 _UNSET = Status()
 _KINDS = len(KINDS)
+_TRACES_KEPT = 4_096
+_traces: dict[str, str] = {}  # as they were written: a file has many spans of each
 _NONE: list[Any] = []
 
 _new = object.__new__
@@ -44,7 +46,7 @@ def quick_span(span: dict[str, Any], resource: Mapping[str, Any], scope: Scope, 
     Nothing is called that is not needed: hundreds of thousands of spans are read this way.
     """
     try:
-        trace_id = bytes.fromhex(span["traceId"]).hex()
+        trace_id = _traces.get(span["traceId"]) or _trace(span["traceId"])
         span_id = bytes.fromhex(span["spanId"]).hex()
         parent_id = span.get("parentSpanId")
         if parent_id:
@@ -64,24 +66,27 @@ def quick_span(span: dict[str, Any], resource: Mapping[str, Any], scope: Scope, 
         if len(start) > 19 or len(end) > 19:
             return None
         attributes: dict[str, Any] = {}
-        for pair in span.get("attributes", ()):
-            [(kind, value)] = pair["value"].items()
-            key = pair["key"]
-            if kind == "stringValue":
-                if type(value) is not str:
+        pairs = span.get("attributes", ())
+        for pair in pairs:
+            held = pair["value"]
+            if len(held) != 1 or type(key := pair["key"]) is not str:
+                return None
+            if "stringValue" in held:
+                if type(value := held["stringValue"]) is not str:
                     return None
-            elif kind == "intValue":
+            elif "intValue" in held:
+                value = held["intValue"]
                 if not (value.isdecimal() and value.isascii()) or len(value) > 18:
                     return None
                 value = int(value)
-            elif kind == "boolValue":
-                if type(value) is not bool:
+            elif "boolValue" in held:
+                if type(value := held["boolValue"]) is not bool:
                     return None
-            elif kind != "arrayValue" or not (value := _texts(value)):
-                return None
-            if key in attributes or type(key) is not str:
+            elif not (value := _texts(held["arrayValue"])):
                 return None
             attributes[key] = value
+        if len(attributes) != len(pairs):
+            return None
         name, told, kind = span["name"], span.get("status"), span.get("kind", 0)
         status = _UNSET
         if told:
@@ -94,11 +99,8 @@ def quick_span(span: dict[str, Any], resource: Mapping[str, Any], scope: Scope, 
     except (KeyError, ValueError, TypeError, AttributeError):
         return None
     if (
-        len(trace_id) != 32
-        or len(span_id) != 16
-        or len(span["traceId"]) != 32
+        len(span_id) != 16
         or len(span["spanId"]) != 16
-        or trace_id == _NO_TRACE
         or span_id == _NO_SPAN
         or type(name) is not str
         or type(kind) is not int
@@ -124,6 +126,17 @@ def quick_span(span: dict[str, Any], resource: Mapping[str, Any], scope: Scope, 
         scope,
         where,
     )
+
+
+def _trace(written: Any) -> str:
+    """A trace's id in lower case. Raises ValueError for what is none."""
+    trace_id = bytes.fromhex(written).hex()
+    if len(trace_id) != 32 or len(written) != 32 or trace_id == _NO_TRACE:
+        raise ValueError
+    if len(_traces) >= _TRACES_KEPT:
+        _traces.clear()
+    _traces[written] = trace_id
+    return trace_id
 
 
 def usual_span(
