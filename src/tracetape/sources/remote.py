@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 
 from tracetape.config import access
 from tracetape.errors import SourceError, TraceSelectionError
 from tracetape.sources import addresses
 from tracetape.sources.addresses import shown
 from tracetape.sources.backends import Address, Backend, Document, Found, Wanted
-from tracetape.sources.backends.http import ANSWER_LIMIT, Client
+from tracetape.sources.backends.http import ANSWER_LIMIT, Client, is_web_page
 from tracetape.sources.backends.registry import BACKENDS
 from tracetape.sources.backends.stores import objects
 from tracetape.sources.blobs import Blob
@@ -113,11 +114,20 @@ def _file(url: str) -> Blob:
 
     @contextmanager
     def opening() -> Iterator[Iterator[bytes]]:
-        with client.opened(url) as (status, _, chunks):
+        with client.opened(url) as (status, content_type, chunks):
             if status == 404:
                 raise SourceError(f"{shown(url)}: there is no such file (404)", code="FILE_NOT_FOUND")
             if status != 200:
                 raise SourceError(f"{shown(url)}: the server answers {status}", code="BACKEND_ERROR")
-            yield chunks
+            first = next(chunks, b"")
+            if is_web_page(content_type, first):
+                spellings = ", ".join(one.spelling for one in BACKENDS)
+                raise SourceError(
+                    f"{shown(url)}: is a web page, not a file of spans. A page for logging in is one too: see "
+                    "TRACETAPE_HTTP_TOKEN and TRACETAPE_HTTP_BASIC. If it shows a trace of a backend, give the "
+                    f"trace's address there: {spellings}.",
+                    code="WEB_PAGE",
+                )
+            yield chain((first,), chunks)
 
     return Blob(shown(url), opening)

@@ -20,7 +20,7 @@ from tracetape.errors import SourceError
 from tracetape.sources.addresses import shown
 from tracetape.sources.backends import Answer
 
-__all__ = ["ANSWER_LIMIT", "Client"]
+__all__ = ["ANSWER_LIMIT", "Client", "is_web_page"]
 
 ANSWER_LIMIT = 512 * 2**20
 """Bytes of one answer that is held in memory; a file is read as it comes, and has the limits of files."""
@@ -29,6 +29,7 @@ _SILENCE = 20.0  # seconds without a byte
 _LONGEST = 600.0  # seconds of one answer
 _CHUNK = 2**18
 _HEAD = 512
+_PAGE = re.compile(rb"\s*<(?:!doctype|html)", re.IGNORECASE)
 _SECRET = {"authorization", "x-scope-orgid", "cookie"}
 
 
@@ -57,8 +58,7 @@ class Client:
                         "Export the trace to a file there, and give that.",
                         code="TOO_LARGE",
                     )
-        head = bytes(body[:_HEAD])
-        if status < 400 and ("text/html" in content_type or re.match(rb"\s*<(?:!doctype|html)", head, re.I)):
+        if status < 400 and is_web_page(content_type, bytes(body[:_HEAD])):
             raise SourceError(
                 f"{shown(url)}: answers with a web page instead of a trace. Is it the address of the API, with "
                 "the path that the server is behind? A page for logging in is one too: see "
@@ -138,6 +138,10 @@ class Client:
             f"{shown(url)}: cannot be reached: {why}. Is the server running, and the address right?",
             code="UNREACHABLE",
         )
+
+
+def is_web_page(content_type: str, beginning: bytes) -> bool:
+    return "text/html" in content_type or _PAGE.match(beginning) is not None
 
 
 def _quoted(url: str) -> str:

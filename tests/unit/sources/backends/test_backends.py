@@ -166,8 +166,12 @@ class TestWhatPeoplePaste:
     def test_another_page_says_what_it_is(self) -> None:
         with serving(lambda _: HTML) as server:
             code, text = refused(f"{server.base}/some/page")
-        assert code == "NOT_JSON"
-        assert "It is a web page" in text
+        assert (code, text.partition(" A page")[0]) == (
+            "WEB_PAGE",
+            f"{server.base}/some/page: is a web page, not a file of spans.",
+        )
+        for spelling in ("jaeger+http://HOST:16686/TRACE_ID", "phoenix+http://HOST:6006/PROJECT/TRACE_ID"):
+            assert spelling in text
 
 
 class TestEachRefusalIsItsOwnError:
