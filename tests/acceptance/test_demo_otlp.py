@@ -28,17 +28,14 @@ def demo(folder: Path, endpoint: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_incident_and_its_replays_are_traces_that_are_linked(tmp_path):
-    fake = FakeTempo()
-    with serving(fake) as server:
-        ended = demo(tmp_path, server.base)
-        assert (ended.returncode, ended.stderr) == (0, "")
-        own = tracetape.load(tmp_path / "tracetape-demo" / "incident.otlp.jsonl")
-        shown = re.findall(r"/trace/([0-9a-f]{32})", ended.stdout)
-        incident, faithful, repaired = (tracetape.load(f"tempo+{server.base}/{one}") for one in shown)
-    assert set(fake.traces) == set(shown)
-    assert incident.trace_id == own.trace_id
-    assert tracetape.compare(own, incident) == []
+def assert_linked(said: str, backend: str, own: Path) -> set[str]:
+    """That the traces which the demo speaks of are in a backend: the incident as it is in its file, and two replays
+    which are linked to it. Gives their ids."""
+    shown = re.findall(r"/trace/([0-9a-f]{32})", said)
+    recorded = tracetape.load(own)
+    incident, faithful, repaired = (tracetape.load(f"{backend}/{one}") for one in shown)
+    assert incident.trace_id == recorded.trace_id
+    assert tracetape.compare(recorded, incident) == []
     assert incident.grade == "exact"
 
     assert [one.name for one in faithful.crossings] == ["agent@1", "place_order@1", "agent@2"]
@@ -49,6 +46,17 @@ def test_the_incident_and_its_replays_are_traces_that_are_linked(tmp_path):
         links = {link.trace_id for span in replay.spans for link in span.links}
         assert links == {incident.trace_id}
         assert [len(span.links) for span in replay.spans if span.parent_id is None] == [1]
+    return set(shown)
+
+
+def test_the_incident_and_its_replays_are_traces_that_are_linked(tmp_path):
+    fake = FakeTempo()
+    with serving(fake) as server:
+        ended = demo(tmp_path, server.base)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        own = tmp_path / "tracetape-demo" / "incident.otlp.jsonl"
+        shown = assert_linked(ended.stdout, f"tempo+{server.base}", own)
+    assert set(fake.traces) == shown
 
 
 def test_the_addresses_in_grafana_are_understood_by_load(tmp_path):

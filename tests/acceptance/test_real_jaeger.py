@@ -10,6 +10,7 @@ import pytest
 import tracetape
 from tests.acceptance.backend_client import assert_client_works
 from tests.acceptance.otlp_host import run_host
+from tests.acceptance.test_demo_otlp import assert_linked, demo
 from tests.backends import Jaeger, fetched, get, needs
 from tests.backends import program as payload_program
 from tracetape.errors import TracetapeError
@@ -104,3 +105,9 @@ def test_our_client_shows_finds_saves_and_replays_it_by_its_address(jaeger, own,
     trace_id = tracetape.load(own).trace_id
     trace_from(jaeger, "v3", trace_id, tmp_path, spans_in(own))
     assert_client_works(f"jaeger+{jaeger.query}", f"{jaeger.query}/trace/{trace_id}", own, tmp_path)
+
+
+def test_the_demo_shows_the_incident_and_its_linked_replays(jaeger, tmp_path):
+    ended = demo(tmp_path, jaeger.http)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert_linked(ended.stdout, f"jaeger+{jaeger.query}", tmp_path / "tracetape-demo" / "incident.otlp.jsonl")
