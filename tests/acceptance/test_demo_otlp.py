@@ -29,8 +29,8 @@ def demo(folder: Path, endpoint: str) -> subprocess.CompletedProcess[str]:
 
 
 def assert_linked(said: str, backend: str, own: Path) -> set[str]:
-    """That the traces which the demo speaks of are in a backend: the incident as it is in its file, and two replays
-    which are linked to it. Gives their ids."""
+    """That the traces which the demo speaks of are in a backend: the incident as it is in its file, two replays
+    linked to it. Gives their ids."""
     shown = re.findall(r"/trace/([0-9a-f]{32})", said)
     recorded = tracetape.load(own)
     incident, faithful, repaired = (tracetape.load(f"{backend}/{one}") for one in shown)
