@@ -57,7 +57,10 @@ for after in [*range(-2, 10)] * 10:
     with tracetape.record(folder / "run.jsonl", mode="w") as run:
         _sessions.set_frame = plain
         contextvars.copy_context().run(ask)
-    assert [one.boundary for one in run.recording.crossings] == ["ask"], run.recording.gaps
+    found = [one.boundary for one in run.recording.crossings]
+    if sys.version_info >= (3, 12):  # there the collector works between steps: a call like any other
+        found = [one for one in found if one != "tidy"]
+    assert found == ["ask"], (found, run.recording.gaps)
     gc.collect()
 """
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from tracetape.model.span import NOTHING, Gap, Scope, SpanRecord, Status
-from tracetape.sources.formats.json_fields import compact, time_of
+from tracetape.sources.formats.json_fields import compact, plain, time_of
 from tracetape.sources.formats.otlp_span import list_of, map_of, number_of, refuse, text_of
 from tracetape.sources.formats.span_rules import finished_span
 from tracetape.sources.records import Record
@@ -54,7 +54,7 @@ def read(record: Record) -> Iterator[SpanRecord | Gap]:
     if version not in _READ:
         refuse("schema_version", f"one of {', '.join(_READ)}", version, where)
     told = {
-        f"{ENVELOPE}{key}": value if type(value) in (str, int) else compact(value)
+        f"{ENVELOPE}{key}": value if type(value) in (str, int) else compact(plain(value, where))
         for key, value in content.items()
         if value is not None
     }
