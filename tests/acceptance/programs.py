@@ -13,6 +13,8 @@ __all__ = ["run_program"]
 
 # What of the surroundings would change what a program records.
 _FOREIGN = ("OTEL_", "TRACETAPE_")
+# The first releases of gRPC with absl's log say on stderr which of their experiments are on.
+_QUIET = {"GRPC_VERBOSITY": "ERROR"}
 
 
 def run_program(
@@ -25,7 +27,7 @@ def run_program(
     done = subprocess.run(
         [sys.executable, str(script), *map(str, arguments)],
         cwd=folder,
-        env=clean | dict(env or {}),
+        env=clean | _QUIET | dict(env or {}),
         capture_output=True,
         text=True,
         check=False,
