@@ -28,6 +28,7 @@ __all__ = [
     "said_in_environment",
     "session",
     "settings",
+    "uploads_base",
 ]
 
 # Set by an open `record` or `replay`, for the processes that the program starts; see `_processes`.
@@ -186,6 +187,13 @@ def otlp_protocol(environ: Mapping[str, str] | None = None) -> str:
     if not env.get(name, "").strip():
         name = "OTEL_EXPORTER_OTLP_PROTOCOL"
     return _choice(env, name, _OTLP_PROTOCOLS, "grpc") or "grpc"
+
+
+def uploads_base(environ: Mapping[str, str] | None = None) -> str:
+    """TRACETAPE_UPLOADS: the folder or the address of a store that instrumentations upload content to, where
+    traces name it instead of having it; "" for none."""
+    env = os.environ if environ is None else environ
+    return env.get("TRACETAPE_UPLOADS", "").strip()
 
 
 def otlp_endpoint(environ: Mapping[str, str] | None = None) -> str:

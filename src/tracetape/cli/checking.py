@@ -11,6 +11,8 @@ from rich.text import Text
 from tracetape.cli.render import GRADE_STYLE, columns, counted
 from tracetape.errors import UsageError
 from tracetape.model.crossing import EXACT, UNUSABLE, Crossing
+from tracetape.model.forms import answer_of
+from tracetape.model.messages import Message, Part, text_of, tool_calls_of
 from tracetape.model.names import split_name
 from tracetape.model.printing import escaped
 from tracetape.model.recording import Recording
@@ -76,13 +78,15 @@ def _verdict(recording: Recording) -> Iterator[Text]:
         )
     else:
         exact = sum(one.grade == EXACT for one in recording.crossings)
-        rest = "" if exact == len(recording.crossings) else "; see above for the others"
-        yield Text(f"replayable: {exact:,} of {total} exactly as recorded{rest}", style="green")
+        rebuilt = len(recording.crossings) - exact
+        told = f"{exact:,} of {total} exactly as recorded"
+        if rebuilt:
+            told = f"{total}, {exact:,} exactly as recorded and {rebuilt:,} rebuilt"
+        yield Text(f"replayable: {told}", style="green")
 
 
 def as_json(recording: Recording) -> dict[str, Any]:
-    """`{trace_id, grade, gaps, crossings}`; `text` and `tool_calls` are filled where the model's answer is
-    known in a provider's form, else null."""
+    """`{trace_id, grade, gaps, crossings}`."""
     return {
         "trace_id": recording.trace_id,
         "grade": recording.grade,
@@ -92,10 +96,19 @@ def as_json(recording: Recording) -> dict[str, Any]:
 
 
 def crossing_as_json(crossing: Crossing) -> dict[str, Any]:
-    """One element of `crossings`; values as they are stored, tags included."""
+    """One element of `crossings`; values as they are stored, tags included.
+
+    `text` and `tool_calls` are those of a model's answer, where it is known in a provider's form or the normal
+    one, else null. `stream` is true where of a stream its assembled answer alone is known: that is the `result`.
+    """
     output = None if crossing.output is None else orjson.loads(crossing.output.text)
     failed = crossing.outcome == "raised" or crossing.stream_end == "raised"
-    error = {"type": crossing.error_type, "message": crossing.error_message, "status": None}
+    error = {"type": crossing.error_type, "message": crossing.error_message, "status": crossing.error_status}
+    stream: Any = output if crossing.outcome == "streamed" else None
+    result = output if crossing.outcome == "returned" else None
+    if crossing.outcome == "streamed" and (output is None or _is_assembled(crossing)):
+        stream, result = True, None if output is None else output["items"][0]
+    said = _said(result) if crossing.kind == "llm" else None
     return {
         "boundary": crossing.boundary,
         "kind": crossing.kind,
@@ -104,14 +117,28 @@ def crossing_as_json(crossing: Crossing) -> dict[str, Any]:
         "grade": crossing.grade,
         "parent": crossing.parent.name if crossing.parent else None,
         "inputs": None if crossing.input is None else orjson.loads(crossing.input.text),
-        "text": None,
-        "tool_calls": None,
-        "result": output if crossing.outcome == "returned" else None,
+        "text": None if said is None else text_of(said),
+        "tool_calls": None if said is None else [_call(part) for part in tool_calls_of(said)],
+        "result": result,
         "error": error if failed else None,
-        "stream": output if crossing.outcome == "streamed" else None,
+        "stream": stream,
         "span_ids": list(crossing.span_ids),
         "gaps": [_gap(gap) for gap in crossing.gaps],
     }
+
+
+def _is_assembled(crossing: Crossing) -> bool:
+    return any(gap.code == "STREAM_ASSEMBLED" for gap in crossing.gaps)
+
+
+def _said(result: Any) -> Message | None:
+    """The first choice of a model's answer."""
+    found = answer_of(result)
+    return found["messages"][0] if found is not None and found["messages"] else None
+
+
+def _call(part: Part) -> dict[str, Any]:
+    return {key: part.get(key) for key in ("id", "name", "arguments")}
 
 
 def _gap(gap: Gap) -> dict[str, str]:

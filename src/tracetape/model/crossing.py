@@ -48,6 +48,7 @@ class Crossing:
     shape:           what the function handed out: `plain`, `awaitable`, `generator`, `async_generator`,
                      `iterator`, `async_iterator`; `awaitable_generator` and so on: an awaitable of that.
     input, output:   payloads; None where nothing was recorded.
+    error_status:    of HTTP, where a call of a service failed and its spans say it.
     detached:        it was made in a thread without a context, so that its caller is not known.
     seq, process_id: start order within one process; None in foreign traces.
     seq_before:      the seq of the call before it in the same task or thread: 0 where there was none, None where
@@ -71,6 +72,7 @@ class Crossing:
     item_count: int | None = None
     error_type: str | None = None
     error_message: str = ""
+    error_status: int | None = None
     seq: int | None = None
     process_id: str | None = None
     seq_before: int | None = None

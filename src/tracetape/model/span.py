@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["NOTHING", "Event", "Gap", "Link", "Scope", "SpanRecord", "Status", "nothing"]
+__all__ = ["NOTHING", "Event", "Gap", "Link", "LogEvent", "Scope", "SpanRecord", "Status", "nothing"]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -47,6 +47,15 @@ class Event:
     name: str
     time_ns: int
     attributes: Mapping[str, Any] = field(default_factory=nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """A log record that belongs to a span, as an event of it."""
+
+    trace_id: str
+    span_id: str
+    event: Event
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tracetape.sources.detect import BOM
 from tracetape.sources.trace_index import ENDING
 from tracetape.sources.unpack import Budget, compressed, unpacked
 
-__all__ = ["Stream", "Strings", "files_of", "line_at", "marks_beside", "opened"]
+__all__ = ["Stream", "Strings", "files_of", "line_at", "logs_beside", "marks_beside", "opened"]
 
 _CHUNK = 2**20
 _MAGIC = 4
@@ -93,6 +93,19 @@ def marks_beside(paths: Sequence[Path]) -> list[Path]:
                 seen.add(target)
                 found.append(folder / name)
     return [path for path in found if path.is_file()]
+
+
+def logs_beside(paths: Sequence[Path]) -> list[Path]:
+    """The files of log events beside these: `run.logs.otlp.jsonl` beside `run.otlp.jsonl`, without those that are
+    given."""
+    given = {Path(os.path.realpath(path)) for path in paths}
+    found = []
+    for path in paths:
+        stem, dot, rest = path.name.partition(".")
+        beside = path.with_name(f"{stem}.logs.{rest}") if dot and not rest.startswith("logs.") else None
+        if beside is not None and beside.is_file() and Path(os.path.realpath(beside)) not in given:
+            found.append(beside)
+    return found
 
 
 @contextmanager

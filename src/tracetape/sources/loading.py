@@ -15,11 +15,13 @@ from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.addresses import shown
 from tracetape.sources.assemble import assemble
 from tracetape.sources.blobs import Blob
+from tracetape.sources.fetch import logs_beside
 from tracetape.sources.large_files import part_of
 from tracetape.sources.marks import read_recordings
 from tracetape.sources.reading import TRUNCATED_FILE
 from tracetape.sources.records import SKIPPED, TRUNCATED
 from tracetape.sources.resolving import asked_for, resolved
+from tracetape.sources.uploads import fetched
 
 __all__ = ["load", "read_spans"]
 
@@ -74,13 +76,16 @@ def load(
     if wanted is None and traces == "one":
         wanted = asked_for(sources)  # a server may answer with another one
 
+    local = [one for one in files if isinstance(one, Path)]
+
     def assembled(parts: Sequence[Path | Blob]) -> Recording:
         return assemble(
-            chain(gaps, read_recordings(parts, hold=True)),
+            chain(gaps, read_recordings([*parts, *logs_beside(local)], hold=True)),
             source=_shown(sources),
             trace_id=wanted,
             everything=traces == "all",
             values=Reader(types),
+            uploads=lambda addresses: fetched(addresses, local),
         )
 
     # What is damaged in other lines counts under `strict`, so all are read.

@@ -52,7 +52,7 @@ def _read_marks(path: Path, open_calls: dict[SpanKey, SpanRecord]) -> list[Gap]:
         for item in read_files([path]):
             if isinstance(item, Gap):
                 gaps += [] if item.code == TRUNCATED else [item]
-            elif is_mark(item):
+            elif isinstance(item, SpanRecord) and is_mark(item):
                 open_calls.setdefault((item.trace_id, item.span_id), item)
             else:
                 others += 1

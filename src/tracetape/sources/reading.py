@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import overload
 
 from tracetape.errors import FormatError
-from tracetape.model.span import Gap, SpanRecord
+from tracetape.model.span import Gap, LogEvent, SpanRecord
 from tracetape.sources.batches import Batch
 from tracetape.sources.blobs import Blob
 from tracetape.sources.detect import HEAD, TEXT, framing_of
 from tracetape.sources.fetch import Stream, opened
-from tracetape.sources.formats import Format
+from tracetape.sources.formats import Format, otlp_logs
 from tracetape.sources.formats.phoenix_pages import INCOMPLETE, LAST
 from tracetape.sources.formats.registry import FORMATS, format_of
 from tracetape.sources.formats.unread import WRONG_SIGNAL, unread_layout
@@ -27,7 +27,7 @@ __all__ = ["TRUNCATED_FILE", "Item", "read_files", "spans_of"]
 
 TRUNCATED_FILE = "TRUNCATED_FILE"
 
-Item = SpanRecord | Gap | Batch
+Item = SpanRecord | Gap | Batch | LogEvent
 
 _Again = Callable[[tuple[int, int], int, tuple[str, str], Format], SpanRecord | None]
 
@@ -36,11 +36,12 @@ _SKIPPED_SHOWN = 20
 
 
 @overload
-def read_files(paths: Iterable[Path | Blob]) -> Iterator[SpanRecord | Gap]: ...
+def read_files(paths: Iterable[Path | Blob]) -> Iterator[SpanRecord | Gap | LogEvent]: ...
 @overload
 def read_files(paths: Iterable[Path | Blob], *, hold: bool) -> Iterator[Item]: ...
 def read_files(paths: Iterable[Path | Blob], *, hold: bool = False) -> Iterator[Item]:
-    """Every span of every file, in the order of the files, with gaps for what was left out.
+    """Every span of every file, in the order of the files, with gaps for what was left out; the log records that
+    are events of spans.
 
     hold:  long attribute values stay in the file, where that is plain and of lines: see `holding`. What lines of
            our own exporter have in common is looked at once: most of them come as batches, see `own_lines`.
@@ -55,6 +56,8 @@ def read_files(paths: Iterable[Path | Blob], *, hold: bool = False) -> Iterator[
             # Absolute: the program may go to another folder before it asks for a value.
             place = path.absolute() if hold and stream.plain and isinstance(path, Path) else None
             yield from _read(stream, place, lines, pages)
+    if pages.logs_alone is not None and not pages.spans:
+        raise pages.logs_alone
     yield from pages.missing()
 
 
@@ -95,6 +98,10 @@ def _spans(
             yield record
             continue
         likely = format_of(record.content, likely)
+        if likely is None and otlp_logs.claims(record.content):
+            tally.note_logs(record)
+            yield from otlp_logs.read(record)
+            continue
         if likely is None:
             code, layout = unread_layout(record.content)
             tally.unread = tally.unread or (code, f"{record.where}: is {layout}")
@@ -136,12 +143,17 @@ def _too_deep(record: Record) -> FormatError:
 
 
 class _Pages:
-    """Which pages of a backend's answer were met: one that has others behind it lacks something only where the
-    last one is not there."""
+    """What the files are together. Which pages of a backend's answer were met: one that has others behind it lacks
+    something only where the last one is not there. Logs beside spans are good, and alone they are no trace.
+
+    spans: how many there were. logs_alone: what is wrong with a file of logs if there are none.
+    """
 
     def __init__(self) -> None:
         self._incomplete: list[Gap] = []
         self._has_last = False
+        self.spans = 0
+        self.logs_alone: FormatError | None = None
 
     def note(self, gap: Gap) -> bool:
         """Whether a gap is one of a page; it is kept then."""
@@ -163,6 +175,7 @@ class _Tally:
 
     def __init__(self, stream: Stream, framing: str, pages: _Pages) -> None:
         self.claimed = 0
+        self._logs: Record | None = None
         self._pages = pages
         self.unread: tuple[str, str] | None = None
         self._stream = stream
@@ -170,6 +183,9 @@ class _Tally:
         self._skipped = 0
         self._first_skipped: Gap | None = None
         self._truncated: Gap | None = None
+
+    def note_logs(self, record: Record) -> None:
+        self._logs = self._logs or record
 
     def watch(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items, fewer SKIPPED_LINE gaps where there are very many; then what the end of the file says."""
@@ -180,6 +196,8 @@ class _Tally:
                 spans += 1
             elif isinstance(item, Batch):
                 spans += len(item)
+            elif isinstance(item, LogEvent):
+                pass
             elif not isinstance(item, Gap) or self._pages.note(item):
                 continue
             elif item.code == TRUNCATED:
@@ -200,10 +218,16 @@ class _Tally:
                 TRUNCATED, f"{cut}; the records before it are kept. Get the file again.", self._stream.name
             )
             yield self._truncated
+        self._pages.spans += spans
         if not spans:
             self._explain()
 
     def _explain(self) -> None:
+        if self._logs is not None and not self.claimed:
+            code, layout = unread_layout(self._logs.content)
+            text = f"{self._logs.where}: is {layout}"
+            self._pages.logs_alone = FormatError(f"{text}. {_advice(code, text)}", code=code)
+            return
         if self.unread is not None and not self.claimed:
             code, text = self.unread
             raise FormatError(f"{text}. {_advice(code, text)}", code=code)

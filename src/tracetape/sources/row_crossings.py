@@ -18,7 +18,8 @@ _LEAST_MADE = 64
 
 
 class Claimed(NamedTuple):
-    """A crossing as its convention has it: by itself. rows: of its spans, the main one first."""
+    """A crossing as its convention has it: by itself. rows: of its spans, the main one first; none for one that no
+    span shows."""
 
     crossing: Crossing
     rows: tuple[int, ...]
@@ -28,7 +29,8 @@ class RowCrossings(Crossings):
     """Numbered, and hung into a tree: under the nearest ancestor that is a crossing, through structure spans.
 
     order:    the rows that count, in start order. parents: by row, that of its parent; -1 where it has none.
-    claimed:  what conventions found in whole spans, by the row of the main one. The other rows are crossings.
+    claimed:  what conventions found in whole spans, by the row of the main one. The other rows are crossings. One
+              that no span shows has a row behind all others, in `order` and `parents` too.
     values:   turns payloads into values.
     """
 
@@ -41,10 +43,13 @@ class RowCrossings(Crossings):
         values: ValueReader | None,
     ) -> None:
         self._rows, self._claimed, self._values = rows, claimed, values
+        more = len(parents) - len(rows)
+        self._templates = rows.templates + [None] * more if more else rows.templates
+        self._keys = rows.keys + [None] * more if more else rows.keys
         self._row_of = array("I")
         self._occurrences = array("I")
         self._named: dict[str, array[int]] = {}
-        at = array("i", [-1]) * len(rows)
+        at = array("i", [-1]) * len(parents)
         self._number(order, at)
         self._parents = self._hung(parents, at)
         rows.count()  # now: a signal handler that asks in the middle would begin it anew
@@ -55,7 +60,7 @@ class RowCrossings(Crossings):
 
     def _number(self, order: Sequence[int], at: array[int]) -> None:
         """`at` is told, by row, the position of the crossing that it belongs to."""
-        templates, claimed, row_of = self._rows.templates, self._claimed, self._row_of
+        templates, claimed, row_of = self._templates, self._claimed, self._row_of
         for row in order:
             template = templates[row]
             position = len(row_of)
@@ -64,6 +69,7 @@ class RowCrossings(Crossings):
                 at[row] = position
             elif row in claimed:
                 boundary = claimed[row].crossing.boundary
+                at[row] = position
                 for one in claimed[row].rows:
                     if at[one] < 0:
                         at[one] = position
@@ -122,7 +128,7 @@ class RowCrossings(Crossings):
 
     def _make(self, position: int) -> Crossing:
         row = self._row_of[position]
-        template = self._rows.templates[row]
+        template = self._templates[row]
         occurrence, kin = self._occurrences[position], _RowKin(self, position)
         if template is None:
             return replace(self._claimed[row].crossing, occurrence=occurrence, values=self._values, kin=kin)
@@ -149,7 +155,7 @@ class RowCrossings(Crossings):
 
     def boundary(self, position: int) -> str:
         row = self._row_of[position]
-        template = self._rows.templates[row]
+        template = self._templates[row]
         return self._claimed[row].crossing.boundary if template is None else template.boundary
 
     def counts(self) -> Mapping[str, int]:
@@ -176,7 +182,7 @@ class RowCrossings(Crossings):
 
     def returned(self, position: int) -> tuple[bytes, str] | None:
         row = self._row_of[position]
-        template = self._rows.templates[row]
+        template = self._templates[row]
         if template is None:
             return returned_by(self._claimed[row].crossing)
         if template.crossing["outcome"] != "returned":
@@ -186,7 +192,7 @@ class RowCrossings(Crossings):
     def moment(self, position: int) -> Moment:
         row = self._row_of[position]
         rows = self._rows
-        template = rows.templates[row]
+        template = self._templates[row]
         if template is None:
             return moment_of(self._claimed[row].crossing)
         counted, seq_at, before_at = rows.counts(row), template.seq_at, template.before_at
@@ -199,7 +205,7 @@ class RowCrossings(Crossings):
         )
 
     def known_keys(self) -> tuple[list[bytes | None], Iterable[int]]:
-        return list(map(self._rows.keys.__getitem__, self._row_of)), self._of_whole()
+        return list(map(self._keys.__getitem__, self._row_of)), self._of_whole()
 
 
 class _RowKin(Kin):

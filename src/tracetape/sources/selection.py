@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 
 from tracetape.errors import SourceError, TraceSelectionError, TraceStructureError
-from tracetape.model.span import Gap, SpanRecord
+from tracetape.model.span import Event, Gap, LogEvent, SpanRecord
 from tracetape.semconv.read import is_mark
 from tracetape.sources.batches import Batch
+from tracetape.sources.conversations import Conversations
 from tracetape.sources.rows import Rows
 
 __all__ = ["Selection", "select"]
@@ -18,11 +19,13 @@ _LISTED = 20
 
 @dataclass(slots=True)
 class Selection:
-    """The spans of the run, and what was noticed on the way. kept: the rows, each span once."""
+    """The spans of the run, and what was noticed on the way. kept: the rows, each span once. events: made of log
+    records, by the ids of their spans."""
 
     rows: Rows = field(default_factory=Rows)
     gaps: list[Gap] = field(default_factory=list)
     kept: Sequence[int] = ()
+    events: dict[tuple[str, str], list[Event]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -32,9 +35,10 @@ class _Trace:
 
 
 def select(
-    items: Iterable[SpanRecord | Gap | Batch], source: str, trace_id: str | None, everything: bool
+    items: Iterable[SpanRecord | Gap | Batch | LogEvent], source: str, trace_id: str | None, everything: bool
 ) -> Selection:
-    """Keep the spans of `trace_id`, of the only trace there is, or of every trace where `everything` is set.
+    """Keep the spans of `trace_id`, of the only trace there is, of every trace where `everything` is set, or where
+    all are of one conversation.
 
     A span that is there twice with equal content is kept once, with gap DUPLICATE_SPAN. trace_id: 32
     lower-case hex digits.
@@ -45,9 +49,14 @@ def select(
     chosen = Selection()
     traces: dict[str, _Trace] = {}
     wanted = trace_id
+    talk = Conversations() if trace_id is None and not everything else None
     for item in items:
         if isinstance(item, Gap):
             chosen.gaps.append(item)
+            continue
+        if isinstance(item, LogEvent):
+            if trace_id in (None, item.trace_id):
+                chosen.events.setdefault((item.trace_id, item.span_id), []).append(item.event)
             continue
         found, name, size = _told(item)
         trace = traces.get(found)
@@ -64,6 +73,10 @@ def select(
                 chosen.rows.add(item)
             else:
                 chosen.rows.extend(item)
+        elif talk is not None:
+            talk.keep(item)
+        if talk is not None:
+            talk.note(item)
     if not traces:
         raise SourceError(
             f"{source}: no spans in it. Was the run recorded, and had it ended? Exporters write late: flush them "
@@ -74,6 +87,13 @@ def select(
         raise TraceSelectionError(
             f"{source}: no trace {trace_id} in it. There {_listing(traces)}", code="TRACE_NOT_FOUND"
         )
+    if talk is not None and len(traces) > 1 and (others := talk.others(traces)) is not None:
+        for one in others:
+            if isinstance(one, SpanRecord):
+                chosen.rows.add(one)
+            else:
+                chosen.rows.extend(one)
+        everything = True
     if trace_id is None and not everything and len(traces) > 1:
         raise TraceSelectionError(
             f"{source}: {len(traces):,} traces in it, and none was asked for. There {_listing(traces)}\n"

@@ -75,7 +75,7 @@ class TestFetch:
         with serving(jaeger) as server:
             result = run("fetch", f"jaeger+{server.base}/{TRACE}", "-o", str(output))
             fetched = tracetape.load(f"jaeger+{server.base}/{TRACE}")
-        assert result.stdout == f"{output}  trace {TRACE}  7 spans, 0 crossings\n"
+        assert result.stdout == f"{output}  trace {TRACE}  7 spans, 1 crossing  unusable\n"
         assert list(tracetape.load(output).spans) == list(fetched.spans)
         assert output.stat().st_mode & 0o777 == 0o600
         assert [path.name for path in tmp_path.iterdir()] == ["run.otlp.jsonl"]

@@ -47,7 +47,7 @@ def test_what_was_rebuilt_is_replayable_with_its_reasons():
     assert text(given)[1:] == [
         "  plan@1  rebuilt",
         f"      {gap}",
-        "replayable: 0 of 1 crossing exactly as recorded; see above for the others",
+        "replayable: 1 crossing, 0 exactly as recorded and 1 rebuilt",
     ]
     assert usable(given)
 

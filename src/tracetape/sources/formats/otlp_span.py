@@ -39,6 +39,7 @@ __all__ = [
     "scope_of",
     "span_of",
     "text_of",
+    "value_of",
     "whole",
 ]
 
@@ -147,11 +148,11 @@ def attributes_of(value: Any, what: str, gaps: list[Gap], depth: int = 0) -> dic
         if type(key) is not str:
             refuse("an attribute's key", "a string", key, what)
         content = pair.get("value")
-        add_attribute(attributes, key, _any_value(content, key, what, gaps, depth), what, gaps)
+        add_attribute(attributes, key, value_of(content, key, what, gaps, depth), what, gaps)
     return attributes
 
 
-def _any_value(value: Any, key: str, what: str, gaps: list[Gap], depth: int) -> Any:
+def value_of(value: Any, key: str, what: str, gaps: list[Gap], depth: int = 0) -> Any:
     """An AnyValue (opentelemetry/proto/common/v1/common.proto); an empty one is None."""
     if depth > _MAX_DEPTH:
         raise too_deep(what)
@@ -173,7 +174,7 @@ def _any_value(value: Any, key: str, what: str, gaps: list[Gap], depth: int) -> 
             return _double(content, key, what)
         if kind in ("arrayValue", "array_value"):
             values = list_of(map_of(content, repr(key), what).get("values"), f"{key!r}.values", what)
-            return [_any_value(one, key, what, gaps, depth + 1) for one in values]
+            return [value_of(one, key, what, gaps, depth + 1) for one in values]
         if kind in ("kvlistValue", "kvlist_value"):
             pairs = map_of(content, repr(key), what).get("values")
             return attributes_of(pairs, f"{key!r} of {what}", gaps, depth + 1)

@@ -1,0 +1,98 @@
+"""Google's automatic function calling: one span for several model calls, with the tools between them inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tracetape.model import messages as normal
+from tracetape.model.span import Gap
+from tracetape.sources.conventions import names
+from tracetape.sources.conventions.observed import ABSENT, Observed
+
+__all__ = ["Turn", "is_google", "turns_of"]
+
+
+@dataclass(slots=True)
+class Turn:
+    """One of the model calls. started, ended: nanoseconds since the epoch."""
+
+    call: Observed
+    started: int
+    ended: int
+
+
+def is_google(one: Observed) -> bool:
+    attributes = one.span.attributes
+    told = (
+        attributes.get(names.PROVIDER_NAME),
+        attributes.get(names.SYSTEM),
+        attributes.get("llm.provider"),
+    )
+    return "google_genai" in one.span.scope.name or any(
+        isinstance(found, str) and found.startswith(("gemini", "gcp", "google", "vertex")) for found in told
+    )
+
+
+def turns_of(one: Observed, tools: Sequence[Observed]) -> list[Turn]:
+    """The model calls before the last one, whose answers the span does not have; the last one is changed to be
+    asked what it must have been asked.
+
+    tools: those that ran inside, in start order; such that overlap were asked for in one turn.
+    """
+    made: list[Turn] = []
+    asked = one.inputs
+    started = one.span.start_ns
+    for together in _turns(tools):
+        call = Observed(
+            span=one.span,
+            kind="llm",
+            boundary=one.boundary,
+            source=one.source,
+            inputs=asked,
+            model=one.model,
+            gaps=[_gap(one)],
+        )
+        made.append(Turn(call, started, together[0].span.start_ns))
+        started = max(tool.span.end_ns or tool.span.start_ns for tool in together)
+        asked = None if asked is None else {**asked, "messages": [*asked["messages"], *_said(together)]}
+    if made:
+        one.inputs = asked
+        one.is_whole = False
+    return made
+
+
+def _turns(tools: Sequence[Observed]) -> list[list[Observed]]:
+    made: list[list[Observed]] = []
+    for one in tools:
+        if made and any((other.span.end_ns or 0) > one.span.start_ns for other in made[-1]):
+            made[-1].append(one)
+        else:
+            made.append([one])
+    return made
+
+
+def _said(tools: Sequence[Observed]) -> list[normal.Message]:
+    calls = [normal.tool_call(one.call_id, one.boundary, one.inputs) for one in tools]
+    results: list[Any] = [
+        {"error": one.failure.message}
+        if one.failure is not None
+        else {"result": None if one.result is ABSENT else one.result}
+        for one in tools
+    ]
+    responses = [
+        normal.message("tool", [normal.tool_response(one.call_id, given, name=one.boundary)])
+        for one, given in zip(tools, results, strict=True)
+    ]
+    return [normal.message("assistant", calls), *responses]
+
+
+def _gap(one: Observed) -> Gap:
+    return Gap(
+        "TURN_NOT_RECORDED",
+        "automatic function calling is one span for several model calls: it has the first input and the last "
+        "answer; this answer is not in it. Call the functions in a loop of your own (automatic_function_calling "
+        "disabled) to have each",
+        one.where,
+    )

@@ -1,0 +1,73 @@
+"""What a span has kept of values, or has not, with what would have kept it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from tracetape.model.span import Gap
+from tracetape.sources.conventions.observed import ABSENT, CUT, REDACTED, Observed, loaded, text_value
+
+__all__ = ["content_of", "counts", "cut", "lacking", "strings"]
+
+
+def content_of(made: Observed, found: Any) -> None:
+    """Set the result of a tool, a retrieval, …: JSON text is the value, other text is itself."""
+    value = loaded(found) if found is not ABSENT and found is not None else found
+    if value is CUT:
+        text = text_value(found) or ""
+        if text.lstrip()[:1] in ("{", "[") and _ends_early(text):
+            made.gaps.append(cut(made, "result"))
+            return
+        value = text
+    if value is ABSENT or value is REDACTED:
+        if made.failure is None:
+            made.gaps.append(lacking(made, "result"))
+        return
+    made.result, made.is_whole, made.rank = value, True, 20
+
+
+def _ends_early(text: str) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        return error.pos >= len(error.doc)
+    return False
+
+
+def lacking(made: Observed, what: str) -> Gap:
+    """The gap of content that was not recorded, with what would record it."""
+    cure = f": {made.switch}" if made.switch else ""
+    return Gap(
+        "CONTENT_OFF",
+        f"{made.source} has not recorded the {what}{cure}. What was not recorded cannot be mended later",
+        made.where,
+    )
+
+
+def cut(made: Observed, what: str) -> Gap:
+    return Gap(
+        "PAYLOAD_TRUNCATED",
+        f"the {what} is cut in the middle of its JSON text: raise OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT (or "
+        "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT), or the limit of the backend",
+        made.where,
+    )
+
+
+def strings(attributes: Mapping[str, Any], *keys: str) -> str | None:
+    """The first of these attributes that is a text with something in it."""
+    for key in keys:
+        if key in attributes and (found := text_value(attributes[key])):
+            return found
+    return None
+
+
+def counts(attributes: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for key, word in words.items():
+        value = attributes.get(key)
+        if type(value) is int and word not in found:
+            found[word] = value
+    return found

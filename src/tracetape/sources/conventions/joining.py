@@ -1,0 +1,218 @@
+"""Makes one call of the several spans that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tracetape.model.messages import Answer, text_of, tool_calls_of
+from tracetape.model.span import SpanRecord
+from tracetape.sources.conventions import logfire
+from tracetape.sources.conventions.observed import ABSENT, Failure, Observed
+
+__all__ = ["SpanKey", "inside", "joined", "key_of"]
+
+SpanKey = tuple[str, str]
+
+_MODELS = ("llm", "embedding")
+
+
+def key_of(span: SpanRecord) -> SpanKey:
+    return span.trace_id, span.span_id
+
+
+def joined(found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> list[Observed]:
+    """One for each call, in start order.
+
+    found: in start order. spans: all of the run, by their ids.
+
+    The same call shows up nested (a framework's span over the client's), beside, in another trace (LangChain's
+    callbacks set no context), or as two spans one after the other (Logfire's streams). Joined are spans of one
+    kind of which one is inside the other, then those with one response id at the same time, then those that say
+    the same at the same time.
+    """
+    left = _logfire_pairs(found)
+    left = _nested(left, spans)
+    left = _same_response(left)
+    return _same_time(left)
+
+
+def inside(one: Observed, found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> list[Observed]:
+    """The tools that ran inside the span of a call, right under it as calls go."""
+    by_key = {key_of(span): other for other in found for span in (other.span, *other.others)}
+    return [other for other in found if other.kind == "tool" and _observed_over(other, by_key, spans) is one]
+
+
+def _logfire_pairs(found: Sequence[Observed]) -> list[Observed]:
+    """The request of a stream and the span in which it ended."""
+    left: list[Observed] = []
+    waiting: dict[tuple[str, str, str | None], list[Observed]] = {}
+    for one in found:
+        if one.span.scope.name.startswith("logfire."):
+            place = (one.span.scope.name, one.span.trace_id, one.span.parent_id)
+            if logfire.is_answer(one.span):
+                asked = next((other for other in waiting.get(place, ()) if other.inputs == one.inputs), None)
+                if asked is not None:
+                    waiting[place].remove(asked)
+                    _take(asked, one)
+                    continue
+            elif one.answer is None and one.failure is None:
+                waiting.setdefault(place, []).append(one)
+        left.append(one)
+    return left
+
+
+def _nested(found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> list[Observed]:
+    by_key = {key_of(span): one for one in found for span in (one.span, *one.others)}
+    inside: dict[int, list[Observed]] = {}
+    for one in found:
+        above = _observed_over(one, by_key, spans)
+        if above is not None and _alike(above, one):
+            inside.setdefault(id(above), []).append(one)
+    gone: set[int] = set()
+    for one in reversed(found):  # the innermost first
+        children = inside.get(id(one), [])
+        if not children or _contradict(one, children):
+            continue
+        if len(children) > 1 and not any(child.failure for child in children):
+            gone.add(id(one))  # a wrapper around several calls
+            continue
+        for child in children:
+            if id(child) not in gone:
+                _take(one, child)
+                gone.add(id(child))
+    return [one for one in found if id(one) not in gone]
+
+
+def _observed_over(
+    one: Observed, by_key: Mapping[SpanKey, Observed], spans: Mapping[SpanKey, SpanRecord]
+) -> Observed | None:
+    span: SpanRecord | None = one.span
+    for _ in range(len(spans)):
+        if span is None or span.parent_id is None:
+            return None
+        key = (span.trace_id, span.parent_id)
+        if key in by_key and by_key[key] is not one:
+            return by_key[key]
+        span = spans.get(key)
+    return None
+
+
+def _alike(one: Observed, other: Observed) -> bool:
+    """Whether one of them may be the other: model calls, or runs of one tool."""
+    if one.kind in _MODELS:
+        return one.kind == other.kind
+    return one.kind == other.kind and one.boundary == other.boundary
+
+
+def _contradict(one: Observed, children: Sequence[Observed]) -> bool:
+    """Whether a span has another answer than what is inside it."""
+    if one.kind != "llm" or one.answer is None:
+        return False
+    said = _signature(one.answer)
+    answers = [_signature(child.answer) for child in children if child.answer is not None]
+    return bool(answers) and said not in answers
+
+
+def _same_response(found: Sequence[Observed]) -> list[Observed]:
+    left: list[Observed] = []
+    by_id: dict[str, list[Observed]] = {}
+    for one in found:
+        same = by_id.setdefault(one.response_id, []) if one.response_id else []
+        other = next((other for other in same if _overlap(other.span, one.span)), None)
+        if other is None:
+            left.append(one)
+            same.append(one)
+        else:
+            _take(other, one)
+    return left
+
+
+def _same_time(found: Sequence[Observed]) -> list[Observed]:
+    """Of different families, or traces: one lies inside the other, and they say the same as far as they speak."""
+    left: list[Observed] = []
+    open_: list[Observed] = []
+    for one in found:
+        open_ = [other for other in open_ if (other.span.end_ns or 0) >= one.span.start_ns]
+        outer = next((other for other in reversed(open_) if _is_same_call(other, one)), None)
+        if outer is None:
+            left.append(one)
+            if one.kind in _MODELS:
+                open_.append(one)
+        else:
+            _take(outer, one)
+    return left
+
+
+def _is_same_call(outer: Observed, inner: Observed) -> bool:
+    if outer.kind != inner.kind or outer.kind not in _MODELS:
+        return False
+    if outer.span.scope.name == inner.span.scope.name:
+        return False
+    if (inner.span.end_ns or 0) > (outer.span.end_ns or 0):
+        return False
+    if outer.response_id and inner.response_id:
+        return False  # they have been compared
+    if outer.answer is not None and inner.answer is not None:
+        return bool(_signature(outer.answer) == _signature(inner.answer))
+    if (outer.failure is None) != (inner.failure is None):
+        return False
+    if outer.span.trace_id == inner.span.trace_id and outer.span.parent_id != inner.span.parent_id:
+        return False  # in one trace it would be inside, or beside
+    return outer.model is None or inner.model is None or outer.model == inner.model
+
+
+def _overlap(one: SpanRecord, other: SpanRecord) -> bool:
+    return one.start_ns <= (other.end_ns or other.start_ns) and other.start_ns <= (one.end_ns or one.start_ns)
+
+
+def _signature(answer: Answer | None) -> Any:
+    """What an answer says: texts, and the names and arguments of tool calls."""
+    if answer is None:
+        return None
+    return [
+        (text_of(one) or "", [(part.get("name"), part.get("arguments")) for part in tool_calls_of(one)])
+        for one in answer["messages"]
+    ]
+
+
+def _take(one: Observed, other: Observed) -> None:
+    """Have the first say what both know. It keeps its span, which began first."""
+    best = other if other.rank > one.rank else one
+    worse = one if best is other else other
+    inputs = best.inputs if best.inputs is not None else worse.inputs
+    has_result = best.result is not ABSENT
+    gaps = [
+        gap
+        for gap in best.gaps
+        if not (gap.code in ("CONTENT_OFF", "CONTENT_NOT_RECORDED") and _has_other(best, worse))
+    ]
+    one.is_whole, one.answer, one.result = (
+        (best.is_whole, best.answer, best.result) if has_result else (worse.is_whole, worse.answer, worse.result)
+    )
+    one.source = best.source
+    one.switch = best.switch
+    one.model = best.model or worse.model
+    one.usage = best.usage or worse.usage
+    one.call_id = one.call_id or other.call_id
+    one.response_id = one.response_id or other.response_id
+    one.is_stream = one.is_stream or other.is_stream
+    one.ended_early = best.ended_early
+    one.failure = _better(one.failure, other.failure)
+    one.rank, one.inputs, one.gaps = best.rank, inputs, gaps
+    one.others += [other.span, *other.others]
+
+
+def _has_other(best: Observed, worse: Observed) -> bool:
+    """Whether what one lacks is known from the other."""
+    return (best.inputs is not None or worse.inputs is not None) and (
+        best.result is not ABSENT or worse.result is not ABSENT or best.failure is not None
+    )
+
+
+def _better(one: Failure | None, other: Failure | None) -> Failure | None:
+    if one is None or other is None:
+        return one or other
+    first, second = (one, other) if one.message or not other.message else (other, one)
+    kind = first.type or second.type
+    return Failure(kind, first.message or second.message, first.status or second.status, first.stands_for)

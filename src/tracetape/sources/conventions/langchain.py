@@ -1,0 +1,74 @@
+"""LangChain's own objects in the spans of other families: messages, tool messages, documents, generations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracetape.model import messages as normal
+from tracetape.model.forms import anthropic, openai_chat
+from tracetape.sources.conventions.errors_in_text import failure_in
+from tracetape.sources.conventions.observed import ABSENT, Failure, Observed
+
+__all__ = ["fields_of", "message", "tool_message"]
+
+
+def fields_of(value: Any) -> Mapping[str, Any] | None:
+    """What a dumped object holds: `{"lc": 1, "kwargs": {…}}`, `{"type": …, "data": {…}}`, or its fields as they
+    are."""
+    if not isinstance(value, Mapping):
+        return None
+    for key in ("kwargs", "data"):
+        inner = value.get(key)
+        if isinstance(inner, Mapping) and ("lc" in value or "type" in value):
+            return inner
+    return value
+
+
+def tool_message(made: Observed, value: Any) -> None:
+    """Set the result from a ToolMessage: its content, parsed where it is JSON, and whether it is an error."""
+    fields = fields_of(value)
+    if fields is None or "tool_call_id" not in fields:
+        made.result, made.is_whole = normal.response_of(value), False
+        return
+    call_id = fields.get("tool_call_id")
+    if isinstance(call_id, str):
+        made.call_id = call_id
+    content = fields.get("content")
+    if fields.get("status") == "error":
+        text = content if isinstance(content, str) else str(content)
+        made.failure = made.failure or failure_in(text, certain=True) or Failure(None, text, stands_for=True)
+        made.result, made.is_whole = ABSENT, False
+        return
+    made.result, made.is_whole = normal.response_of(content), False
+
+
+def message(value: Any) -> normal.Message | None:
+    """A message in the normal form; None for what is none."""
+    fields = fields_of(value)
+    if fields is None or "content" not in fields:
+        return None
+    role = fields.get("type") or fields.get("role")
+    if not isinstance(role, str) and isinstance(value, Mapping):
+        role = value.get("type")
+    if role == "tool":
+        response = normal.tool_response(
+            fields.get("tool_call_id"), fields.get("content"), is_error=fields.get("status") == "error"
+        )
+        return normal.message("tool", [response])
+    content = fields.get("content")
+    parts = openai_chat.content(content) if not isinstance(content, list) else [_block(one) for one in content]
+    calls = fields.get("tool_calls")
+    listed = [one for one in calls if isinstance(one, Mapping)] if isinstance(calls, list) else []
+    known = {part.get("id") for part in parts if part.get("type") == "tool_call"}
+    parts += [
+        normal.tool_call(one.get("id"), one.get("name"), one.get("args"))
+        for one in listed
+        if one.get("id") not in known
+    ]
+    return normal.message(role, parts, name=fields.get("name"))
+
+
+def _block(one: Any) -> normal.Part:
+    kind = one.get("type") if isinstance(one, Mapping) else None
+    return anthropic.part(one) if kind in ("tool_use", "tool_result", "thinking") else openai_chat.part(one)

@@ -1,0 +1,302 @@
+"""OpenInference: Arize's instrumentations, whatever library they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracetape.model import messages as normal
+from tracetape.model.forms import answer_of, gemini, genai, request_of
+from tracetape.model.span import Gap, SpanRecord
+from tracetape.sources.conventions import openinference_messages as flat
+from tracetape.sources.conventions.contents import content_of, counts, cut, lacking, strings
+from tracetape.sources.conventions.errors_in_text import failure_in
+from tracetape.sources.conventions.genai_attributes import Around, tool_run
+from tracetape.sources.conventions.langchain import tool_message
+from tracetape.sources.conventions.observed import (
+    ABSENT,
+    CUT,
+    REDACTED,
+    Observed,
+    failure_of,
+    json_value,
+    text_value,
+)
+
+__all__ = ["claims", "name", "observe"]
+
+name = "OpenInference"
+
+_KIND = "openinference.span.kind"
+_SWITCH = (
+    "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the other OPENINFERENCE_HIDE_… (false is the "
+    "default)"
+)
+_USAGE = {"llm.token_count.prompt": "input_tokens", "llm.token_count.completion": "output_tokens"}
+# Of a finished answer; a helper of a framework that is marked as a model has none.
+_ANSWERED = ("llm.finish_reason", "llm.token_count.total", "llm.token_count.completion")
+# Frameworks' own: what they end a run with.
+_OWN_TOOLS = {"openinference.instrumentation.smolagents": ("final_answer", "FinalAnswerTool")}
+# What instrumentations put around the arguments of a tool.
+_WRAPPED = {"args", "kwargs", "sanitize_inputs_outputs"}
+
+
+def claims(span: SpanRecord) -> bool:
+    return _KIND in span.attributes or span.scope.name.startswith("openinference.")
+
+
+def observe(span: SpanRecord, around: Around) -> Observed | None:
+    """A call of a model, a tool, a retriever; chains, agents and all else are structure."""
+    kind = strings(span.attributes, _KIND)
+    if kind == "LLM":
+        return _model_call(span, around)
+    if kind == "TOOL":
+        return _tool(span)
+    if kind == "EMBEDDING":
+        return _embedding(span)
+    if kind in ("RETRIEVER", "RERANKER"):
+        return _retrieval(span)
+    return None
+
+
+def _model_call(span: SpanRecord, around: Around) -> Observed | None:
+    attributes = span.attributes
+    made = Observed(span=span, kind="llm", boundary="chat", source=name, switch=_SWITCH)
+    made.failure = failure_of(span)
+    raw_input, raw_output = json_value(attributes, "input.value"), json_value(attributes, "output.value")
+    given, told = (
+        flat.messages(attributes, "llm.input_messages."),
+        flat.messages(attributes, "llm.output_messages."),
+    )
+    if not _is_answered(attributes, told, raw_output, made):
+        return None
+    parameters = json_value(attributes, "llm.invocation_parameters")
+    parameters = parameters if isinstance(parameters, Mapping) else {}
+    made.model = _model(attributes, raw_input, parameters)
+    made.usage = counts(attributes, _USAGE)
+    made.is_stream = parameters.get("stream") is True or (
+        isinstance(raw_input, Mapping) and raw_input.get("stream") is True
+    )
+    if any(event.name == "First Token Stream Event" for event in around.events):
+        made.is_stream = True
+    made.inputs = _request(attributes, raw_input, given, parameters, made)
+    _answer(attributes, raw_output, told, made)
+    return made
+
+
+def _is_answered(attributes: Mapping[str, Any], told: Any, raw_output: Any, made: Observed) -> bool:
+    """Whether a span of kind LLM is a model's call: it failed, is not over, or has an answer."""
+    if made.failure is not None or made.span.end_ns is None or told:
+        return True
+    if any(key in attributes for key in _ANSWERED) or raw_output is REDACTED or raw_output is CUT:
+        return True
+    return answer_of(raw_output) is not None
+
+
+def _model(attributes: Mapping[str, Any], raw_input: Any, parameters: Mapping[str, Any]) -> str | None:
+    """The model that was asked for; `llm.model_name` becomes the one that answered."""
+    for holder in (raw_input, parameters):
+        if isinstance(holder, Mapping) and isinstance(found := holder.get("model"), str):
+            return found
+    return strings(attributes, "llm.request.model_name", "llm.model_name")
+
+
+def _request(
+    attributes: Mapping[str, Any],
+    raw: Any,
+    given: Any,
+    parameters: Mapping[str, Any],
+    made: Observed,
+) -> normal.Request | None:
+    """The provider's own request where it is there, which is complete; else the flattened messages."""
+    if raw is CUT:
+        text = text_value(attributes["input.value"]) or ""
+        if text[:1] in ("{", "["):
+            made.gaps.append(cut(made, "input"))
+            return None
+    found = _as_request(raw, attributes, made)
+    if found is not None:
+        return found
+    if given is CUT:
+        made.gaps.append(_incomplete(made, "input"))
+        return None
+    if not given:
+        made.gaps.append(lacking(made, "input"))
+        return None
+    others = {key: one for key, one in parameters.items() if key not in ("model", "stream", "tools", "messages")}
+    tools = [json_value(attributes, key) for key in flat.keys_of(attributes, "llm.tools.", ".tool.json_schema")]
+    return normal.request(made.model, given, genai.tools(tools), **_words(others))
+
+
+def _words(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: one
+        for key, one in parameters.items()
+        if isinstance(key, str) and key.isidentifier() and one is not None
+    }
+
+
+def _as_request(raw: Any, attributes: Mapping[str, Any], made: Observed) -> normal.Request | None:
+    if isinstance(raw, list):
+        # The Agents SDK keeps the list of items alone; what else was asked stands in the flattened form.
+        return None
+    if not isinstance(raw, Mapping) or not _has_provider_messages(raw):
+        return None
+    found = request_of(raw)
+    if found is not None and "model" not in found and made.model:
+        found = {"model": made.model, **found}
+    return found
+
+
+def _has_provider_messages(raw: Mapping[str, Any]) -> bool:
+    """Whether it is a provider's request: frameworks dump objects of their own under the same keys."""
+    if "contents" in raw or ("input" in raw and "model" in raw):
+        return True
+    listed = raw.get("messages")
+    return (
+        isinstance(listed, list)
+        and bool(listed)
+        and all(isinstance(one, Mapping) and "role" in one for one in listed)
+    )
+
+
+def _answer(attributes: Mapping[str, Any], raw: Any, told: Any, made: Observed) -> None:
+    text = text_value(attributes.get("output.value"))
+    if raw is CUT and text is not None and text[:1] in ("{", "["):
+        made.gaps.append(cut(made, "output"))
+        return
+    answer = answer_of(raw) if isinstance(raw, Mapping) else None
+    reason = strings(attributes, "llm.finish_reason")
+    if answer is not None:
+        made.answer, made.rank = answer, 40
+        made.response_id = answer.get("id")
+        made.model = made.model or answer.get("model")
+        is_half = isinstance(raw, Mapping) and raw.get("object") == "chat.completion.chunk"
+        made.result, made.is_whole = (answer, False) if is_half or gemini.is_answer(raw) else (raw, True)
+        if (
+            made.is_stream
+            and made.failure is None
+            and not any("finish_reason" in one for one in answer["messages"])
+        ):
+            made.ended_early = True
+        return
+    if told is CUT or (told and made.span.dropped_attributes):
+        made.gaps.append(_incomplete(made, "output"))
+        return
+    if told:
+        response_id, model = flat.response_of(raw)
+        answer = normal.answer(
+            told,
+            [reason] * len(told),
+            model=model or strings(attributes, "llm.response.model_name", "llm.model_name"),
+            response_id=response_id,
+            usage=made.usage,
+        )
+        made.answer = made.result = answer
+        made.response_id, made.rank = response_id, 20
+        return
+    if made.failure is None and made.span.end_ns is not None:
+        made.gaps.append(lacking(made, "output"))
+
+
+def _incomplete(made: Observed, what: str) -> Gap:
+    return Gap(
+        "ATTRIBUTES_MISSING",
+        f"the {what} is not whole: of its flattened attributes some are missing. Raise "
+        "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT (128 by default), and look at what drops attributes on the way",
+        made.where,
+    )
+
+
+def _tool(span: SpanRecord) -> Observed | None:
+    attributes = span.attributes
+    called = strings(attributes, "tool.name", "tool_call.function.name") or span.name.removesuffix(".run")
+    if called in _OWN_TOOLS.get(span.scope.name, ()):
+        return None
+    given = json_value(attributes, "input.value")
+    if given is ABSENT:
+        given = json_value(attributes, "tool.parameters") if "tool.json_schema" in attributes else ABSENT
+    if given is CUT:
+        text = text_value(attributes["input.value"]) or ""
+        given = CUT if text[:1] in ("{", "[") else text
+    if isinstance(given, Mapping) and {"args", "kwargs"} <= set(given) <= _WRAPPED:
+        positional = given["args"] if isinstance(given["args"], list) else []
+        named = given["kwargs"] if isinstance(given["kwargs"], Mapping) else {}
+        given = {**{f"arg{at}": one for at, one in enumerate(positional)}, **named}
+    found = attributes.get("output.value", ABSENT)
+    made = tool_run(span, source=name, switch=_SWITCH, name=called, arguments=given, result=found)
+    made.call_id = made.call_id or strings(attributes, "tool_call.id", "tool.id")
+    if made.failure is not None:
+        if made.result is not ABSENT:
+            made.failure = made.failure._replace(stands_for=True)
+    elif (isinstance(made.result, Mapping) and made.result.get("type") == "tool" and "data" in made.result) or (
+        isinstance(made.result, Mapping) and "tool_call_id" in made.result and "content" in made.result
+    ):
+        tool_message(made, made.result)
+    elif isinstance(made.result, str):
+        made.failure = _replaced(made.result, span)
+    return made
+
+
+def _replaced(text: str, span: SpanRecord) -> Any:
+    """Frameworks tell the model of an exception, and the span of nothing."""
+    return failure_in(text) if span.status.code != "OK" or text.startswith("An error occurred while") else None
+
+
+def _embedding(span: SpanRecord) -> Observed:
+    attributes = span.attributes
+    made = Observed(span=span, kind="embedding", boundary="embeddings", source=name, switch=_SWITCH)
+    made.failure = failure_of(span)
+    raw, found = json_value(attributes, "input.value"), json_value(attributes, "output.value")
+    made.model = strings(attributes, "embedding.model_name", "llm.model_name")
+    made.usage = counts(attributes, _USAGE)
+    texts = [
+        text_value(attributes[key]) for key in flat.keys_of(attributes, "embedding.embeddings.", ".embedding.text")
+    ]
+    if isinstance(raw, Mapping) and "input" in raw:
+        made.inputs = {key: one for key, one in raw.items() if key not in ("extra_body", "extra_headers")}
+        made.model = raw["model"] if isinstance(raw.get("model"), str) else made.model
+    elif texts:
+        made.inputs = {"model": made.model, "input": texts}
+    else:
+        made.gaps.append(lacking(made, "input"))
+    if isinstance(found, Mapping) and isinstance(found.get("data"), list):
+        made.result, made.is_whole, made.rank = found, True, 40
+        return made
+    if found is CUT:
+        made.gaps.append(cut(made, "output"))
+        return made
+    keys = flat.keys_of(attributes, "embedding.embeddings.", ".embedding.vector")
+    vectors = [json_value(attributes, key) for key in keys]
+    if keys and (len(texts) > len(keys) or keys[-1] != f"embedding.embeddings.{len(keys) - 1}.embedding.vector"):
+        made.gaps.append(_incomplete(made, "output"))
+        return made
+    if vectors and all(isinstance(one, list) for one in vectors):
+        made.result, made.rank = vectors, 20
+    elif made.failure is None:
+        made.gaps.append(lacking(made, "output"))
+    return made
+
+
+def _retrieval(span: SpanRecord) -> Observed:
+    attributes = span.attributes
+    kind = "retrieval" if strings(attributes, _KIND) == "RETRIEVER" else "custom"
+    made = Observed(span=span, kind=kind, boundary=span.name, source=name, switch=_SWITCH)
+    made.failure = failure_of(span)
+    query = strings(attributes, "input.value", "reranker.query")
+    given = json_value(attributes, "input.value")
+    if isinstance(given, Mapping):
+        made.inputs = given
+    elif query is not None and given is not REDACTED:
+        made.inputs = {"query": query}
+    else:
+        made.gaps.append(lacking(made, "query"))
+    found = attributes.get("output.value", ABSENT)
+    if found is ABSENT:
+        prefix = "retrieval.documents." if kind == "retrieval" else "reranker.output_documents."
+        documents = flat.documents(attributes, prefix)
+        if documents:
+            made.result, made.rank = documents, 20
+            return made
+    content_of(made, found)
+    return made

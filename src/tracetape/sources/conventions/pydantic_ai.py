@@ -1,0 +1,39 @@
+"""PydanticAI, of its settings' versions 2 to 6."""
+
+from __future__ import annotations
+
+from tracetape.model.span import SpanRecord
+from tracetape.sources.conventions import names
+from tracetape.sources.conventions.genai import observed_as
+from tracetape.sources.conventions.genai_attributes import Around, named_call, tool_run
+from tracetape.sources.conventions.observed import ABSENT, Observed, json_value
+
+__all__ = ["claims", "name", "observe"]
+
+name = "PydanticAI"
+
+_SCOPE = "pydantic-ai"
+_SWITCH = "InstrumentationSettings(include_content=True)"
+
+
+def claims(span: SpanRecord) -> bool:
+    return (
+        span.scope.name == _SCOPE
+        or names.AGENT_CALL_ID in span.attributes
+        or "model_request_parameters" in span.attributes
+    )
+
+
+def observe(span: SpanRecord, around: Around) -> Observed | None:
+    """A call of a model or a tool; agent runs are structure."""
+    attributes = span.attributes
+    call = named_call(span)
+    if "tool_arguments" in attributes or "tool_response" in attributes or span.name == "running tool":
+        return tool_run(
+            span,
+            source=name,
+            switch=_SWITCH,
+            arguments=json_value(attributes, "tool_arguments"),
+            result=attributes.get("tool_response", ABSENT),
+        )
+    return None if call is None else observed_as(call, span, around, source=name, switch=_SWITCH)

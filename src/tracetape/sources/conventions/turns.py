@@ -1,0 +1,47 @@
+"""Turns of a model that a family has taken apart, or put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tracetape.model.messages import Message, tool_calls_of
+
+__all__ = ["one_choice", "whole_turns", "with_call_ids"]
+
+
+def whole_turns(messages: Sequence[Message]) -> list[Message]:
+    """Messages of the assistant one after another as one: the items of one turn of OpenAI's Responses."""
+    made: list[Message] = []
+    for one in messages:
+        if made and one["role"] == made[-1]["role"] == "assistant":
+            made[-1] = {**made[-1], "parts": [*made[-1]["parts"], *one["parts"]]}
+        else:
+            made.append(one)
+    return made
+
+
+def one_choice(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer's messages as one choice, for the reason of the last."""
+    messages = answer["messages"]
+    parts = [part for one in messages for part in one["parts"]]
+    return {**answer, "messages": [{**messages[-1], "parts": parts}]} if len(messages) > 1 else dict(answer)
+
+
+def with_call_ids(messages: Sequence[Message]) -> list[Message]:
+    """The calls of each turn by the ids that their results have, by position: Traceloop writes the ids of items
+    (`fc_…`) where the results have those of calls (`call_…`)."""
+    made = list(messages)
+    for at, one in enumerate(made):
+        calls = tool_calls_of(one) if one["role"] == "assistant" else []
+        behind: list[Any] = []
+        for other in made[at + 1 :]:
+            if other["role"] != "tool":
+                break
+            behind.append(other["parts"][0].get("id"))
+        if not calls or len(behind) != len(calls) or {call.get("id") for call in calls} & set(behind):
+            continue
+        ids = iter(behind)
+        parts = [{**part, "id": next(ids)} if part.get("type") == "tool_call" else part for part in one["parts"]]
+        made[at] = {**one, "parts": parts}
+    return made
