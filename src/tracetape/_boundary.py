@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from tracetape import _processes, _sessions
@@ -19,7 +20,7 @@ from tracetape._crossing import (
 from tracetape._wrapping import wrap
 from tracetape.codec import storable
 from tracetape.errors import UsageError
-from tracetape.model.call import BoundarySpec, Call, Mode
+from tracetape.model.call import ASYNC_GENERATOR, GENERATOR, PLAIN, BoundarySpec, Call, Mode
 from tracetape.model.names import nearest
 from tracetape.recorder import host, joining
 from tracetape.recorder.mode import Recorder, on_host
@@ -51,6 +52,7 @@ def boundary(
     output: Callable[[Any], Any] | None = None,
     key: Callable[..., Any] | None = None,
     usage: Callable[[Any], Mapping[str, int]] | None = None,
+    answer: Callable[[dict[str, Any]], Any] | None = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -65,6 +67,7 @@ def boundary(
     output: Callable[[Any], Any] | None = None,
     key: Callable[..., Any] | None = None,
     usage: Callable[[Any], Mapping[str, int]] | None = None,
+    answer: Callable[[dict[str, Any]], Any] | None = None,
 ) -> Any:
     """Mark a function as a step whose inputs and outcome are recorded, and replayed.
 
@@ -81,6 +84,9 @@ def boundary(
               identifies the call when inputs are compared.
     usage:    a function of the result → {"input_tokens": …, "output_tokens": …}; default: the usage of a
               known SDK response.
+    answer:   of a model call: a function of an answer in the normal form (see `tracetape.model.messages`); what it
+              returns is served where a replay's recording is another instrumentation's, which knows the answer and
+              not what this function makes of it.
     The functions get the arguments by name, without self or cls.
 
     Raises UsageError at once for an unknown kind or what cannot be called.
@@ -94,7 +100,13 @@ def boundary(
         raise UsageError('a boundary has a name: @boundary("place_order"), or @boundary alone')
     if kind not in KINDS:
         raise UsageError(f"kind={kind!r} is no kind of boundary" + nearest(str(kind), KINDS))
-    for argument, function in (("input", input), ("output", output), ("key", key), ("usage", usage)):
+    for argument, function in (
+        ("input", input),
+        ("output", output),
+        ("key", key),
+        ("usage", usage),
+        ("answer", answer),
+    ):
         if function is not None and not callable(function):
             raise UsageError(f"{argument}= of @boundary takes a function, not {function!r}")
 
@@ -108,6 +120,7 @@ def boundary(
             output=output,
             key=key,
             usage=usage,
+            answer=answer,
             code=_code_of(function),
         )
         marked: F = _mark(function, spec)
@@ -167,6 +180,7 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
         raise UsageError(f"@boundary marks a function or another callable, not {function!r}")
     _sessions.mark(spec.name)
     driver = _driver_of(target)
+    spec = replace(spec, shape=_SHAPES.get(driver, PLAIN), gives_text=_gives_text(target))
     target_name = getattr(target, "__name__", spec.name)
     target_qualname = getattr(target, "__qualname__", spec.name)
     names = Names(target, _name_of(target), static=isinstance(function, staticmethod))
@@ -238,6 +252,15 @@ def _driver_of(target: Any) -> Callable[[Mode, Call], Any]:
     if inspect.isgeneratorfunction(asked):
         return cross_generator
     return cross_function
+
+
+_SHAPES: dict[Any, str] = {cross_generator: GENERATOR, cross_async_generator: ASYNC_GENERATOR}
+
+
+def _gives_text(target: Any) -> bool:
+    """By its annotation, which is not evaluated."""
+    said = getattr(target, "__annotations__", None)
+    return isinstance(said, dict) and said.get("return") in (str, "str")
 
 
 def _name_of(function: Any) -> str:

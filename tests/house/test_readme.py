@@ -65,6 +65,7 @@ def test_files_and_commands_do_what_the_readme_shows(tmp_path: Path) -> None:
         "COLUMNS": "100",
         "PYTEST_ADDOPTS": "-p no:asyncio",  # a development dependency here, and none of the reader's
     }
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     for block in blocks():
         if block.kind == "python":
             (tmp_path / block.file).write_text(block.body, encoding="utf-8")

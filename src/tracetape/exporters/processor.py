@@ -37,8 +37,8 @@ class ForeignSpans(SpanProcessor):
                 listener(record)
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Nothing is kept back. It is said, for the base class of SDKs before 1.31 gives None, which their provider
-        takes for a failure, and then asks no processor behind it."""
+        """Nothing is kept back. The base class of SDKs before 1.31 says None, which their provider takes for a
+        failure, and then asks no processor behind it."""
         return True
 
 

@@ -54,7 +54,9 @@ class _Kept(dict[Any, Any]):
 class BoundarySpec:
     """What `@boundary` said. The functions get the arguments by name, without self or cls.
 
-    kept:  what modes have made of it for all its calls, each by a key of its own.
+    shape:       what a call of the function gives: plain, generator, async_generator.
+    gives_text:  whether it says that it returns a str.
+    kept:        what modes have made of it for all its calls, each by a key of its own.
     """
 
     name: str
@@ -66,6 +68,9 @@ class BoundarySpec:
     key: Callable[..., Any] | None = None
     usage: Callable[[Any], Mapping[str, int]] | None = None
     code: str = ""
+    answer: Callable[[dict[str, Any]], Any] | None = None
+    shape: str = PLAIN
+    gives_text: bool = False
     kept: dict[Any, Any] = field(default_factory=_Kept, init=False, repr=False)
 
 

@@ -17,6 +17,7 @@ from tracetape.model.call import BoundarySpec
 from tracetape.model.crossing import ValueReader
 from tracetape.model.payload import Payload
 from tracetape.replayer import messages
+from tracetape.replayer.adopted import Adopted
 from tracetape.replayer.ledger import Ledger
 
 __all__ = ["Given", "Keying"]
@@ -83,6 +84,26 @@ class Keying:
         tree = self._tree(spec, inputs, stored)
         return Given(orjson.dumps(stored).decode(), match_key(tree), tree, self._reader)
 
+    def adopted(self, adopted: Adopted, spec: BoundarySpec, boundary: str, inputs: Mapping[str, Any]) -> Given:
+        """The same where the recording has the calls of others: compared is what both say."""
+        stored = to_tree(dict(inputs))
+        text = orjson.dumps(stored).decode()
+        live = adopted.live(spec, boundary, stored)
+        if live is None:
+            compared: Callable[[Mapping[str, Any]], Any] = _nothing
+            live = {}
+        else:
+            compared = adopted.recorded(spec, boundary)
+        while boundary not in self._keyed:
+            table = self._ledger.table
+            keyed = table.compared_by(boundary, compared, self._ignore)
+            with self._lock:
+                if self._ledger.table is table:
+                    self._ledger.table = keyed
+                    self._keyed.add(boundary)
+        tree = self._ignore.prune(canonical(live))
+        return Given(text, match_key(tree), tree, self._reader)
+
     def _tree(self, spec: BoundarySpec, inputs: Mapping[str, Any], stored: Any) -> Any:
         """A boundary with a `key=` has its stubs keyed by it too, from its first call on: only now is the function
         known.
@@ -111,3 +132,7 @@ class Keying:
             yield
         except Exception as error:  # noqa: BLE001
             self._unusable(name, messages.function_failed(name, which, error))
+
+
+def _nothing(_: Mapping[str, Any]) -> dict[str, Any]:
+    return {}

@@ -13,22 +13,24 @@ from typing import Any, NoReturn
 
 from tracetape._collecting import is_collecting
 from tracetape._crossing import BARE
-from tracetape._frames import Frame, FrameScope, ReplaySession, current_frame
+from tracetape._frames import Frame, ReplaySession, current_frame
 from tracetape._sessions import is_ambiguous
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.reader import Reader
 from tracetape.errors import SourceError, ValueNotRebuilt
-from tracetape.model.call import Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
+from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
 from tracetape.model.crossing import Crossing
 from tracetape.model.crossings import Moment
 from tracetape.model.plan import PlanEntry, ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.model.report import Difference, Divergence, Report, Step
 from tracetape.replayer import messages
+from tracetape.replayer.adopted import Adopted
 from tracetape.replayer.deciding import SERVE, Situation, decide
 from tracetape.replayer.halting import EndOfRecording, Halt
 from tracetape.replayer.keying import Given, Keying
 from tracetape.replayer.ledger import Ledger
+from tracetape.replayer.live_scope import LiveScope
 from tracetape.replayer.matching import Asked, Match
 from tracetape.replayer.outcomes import live_shape, outcome_changes, recorded_shape
 from tracetape.replayer.places import place_of_call
@@ -64,6 +66,7 @@ class Player:
         self._session, self._options, self._report = session, options, report
         table = StubTable.of(recording, options.plan, options.ignore)
         self.ledger = Ledger(table, None if options.strict else Renaming())
+        self.adopted = Adopted.of(recording.crossings)
         self._token = object()  # by which a context knows that it is this replay's
         self._reader = Reader(options.types)
         self._lock = threading.RLock()  # a signal handler may call a boundary in the middle of this
@@ -127,7 +130,7 @@ class Player:
 
     def _run(self, call: Call, step: Step) -> Flow:
         frame = replace(current_frame(), replay=self._session, step=step)
-        call.scopes = (*call.scopes, _LiveScope(frame, self.running, step))
+        call.scopes = (*call.scopes, LiveScope(frame, self.running, step))
         items: list[Any] = []
         call.watchers = (*call.watchers, items.append)
         call.gate = self._raise_again
@@ -169,18 +172,25 @@ class Player:
         """The step of a call, and its outcome where it is answered without running."""
         spec = call.spec
         frame = self._frame(spec.name)
-        given = self._keying.given(spec, self._keying.inputs(spec, call.arguments))
+        inputs = self._keying.inputs(spec, call.arguments)
+        boundary = spec.name if self.adopted is None else self.adopted.boundary(spec)
+        if self.adopted is None:
+            given = self._keying.given(spec, inputs)
+        else:
+            given = self._keying.adopted(self.adopted, spec, boundary, inputs)
         inside = frame.step
         under = inside.recorded if inside is not None else None
         before = self._before()
         with self._lock:
-            match = self.ledger.claim_equal(spec.name, under, given.key, before)
+            match = self.ledger.claim_equal(boundary, under, given.key, before)
             if match is None:
                 match = self.ledger.claim(
-                    Asked(spec.name, given.tree, given.key, under, inside is not None, before)
+                    Asked(boundary, given.tree, given.key, under, inside is not None, before)
                 )
             stub = match.stub
             entry = self._options.plan.entry_for(spec.name, stub.occurrence if stub else None)
+            if entry is None and boundary != spec.name:
+                entry = self._options.plan.entry_for(boundary, stub.occurrence if stub else None)
             after = inside is not None or (stub.after_cut if stub else bool(self._cut))
             if entry is None and match.kind == "equal":
                 decision = SERVE
@@ -210,7 +220,7 @@ class Player:
         if decision.action == "patch":
             step.mode = "patched"
             self._cut = f"{step.name} was patched"
-        return step, self._outcome(step, stub, entry if decision.action == "patch" else None)
+        return step, self._outcome(spec, step, stub, entry if decision.action == "patch" else None)
 
     def _before(self) -> Moment | None:
         """What the last call of this task or thread was matched with, if that was in this replay."""
@@ -257,7 +267,7 @@ class Player:
             self.on_unwinding()
         raise ended.with_traceback(None)
 
-    def _outcome(self, step: Step, stub: Stub | None, entry: PlanEntry | None) -> Outcome:
+    def _outcome(self, spec: BoundarySpec, step: Step, stub: Stub | None, entry: PlanEntry | None) -> Outcome:
         if stub is None:
             return Returned(None)
 
@@ -270,6 +280,8 @@ class Player:
                 outcome = patched_outcome(stub.crossing, reader, entry.patch)
             else:
                 outcome = self._recorded_outcome(step, stub, reader)
+                if self.adopted is not None:
+                    outcome = self.adopted.outcome(spec, outcome)
                 with self._lock:
                     self.ledger.served(stub)
         except (ValueNotRebuilt, SourceError) as error:
@@ -313,25 +325,6 @@ def _not_compared(crossing: Crossing) -> tuple[str, ...]:
         return ()
     why = "; ".join(gap.text for gap in crossing.gaps if "input" in gap.text) or "none are in the recording"
     return (f"its inputs were not compared: {why}",)
-
-
-class _LiveScope(FrameScope):
-    """What makes the frame of a live call current, and the step known as running: while its code runs, not while
-    a stream of it waits for its consumer."""
-
-    __slots__ = ("_running", "_step")
-
-    def __init__(self, frame: Frame, running: set[Step], step: Step) -> None:
-        super().__init__(frame)
-        self._running, self._step = running, step
-
-    def attach(self) -> None:
-        self._running.add(self._step)
-        super().attach()
-
-    def detach(self, before: Frame) -> None:
-        self._running.discard(self._step)
-        super().detach(before)
 
 
 # The last call in this task or thread, and whose it was. No strong reference: contexts outlive replays.

@@ -14,6 +14,7 @@ from tracetape.errors import NotReplayable, PlanError, UsageError
 from tracetape.model.names import nearest
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
+from tracetape.replayer.adopted import Adopted
 from tracetape.replayer.deciding import AFTER_CUT
 from tracetape.replayer.player import Options
 from tracetape.replayer.tape import ENDED, Tape
@@ -139,11 +140,14 @@ def _places(source: str) -> tuple[Path, ...]:
 
 
 def _check_names(plan: ReplayPlan, recording: Recording, program_follows: bool) -> None:
-    """A plan that names nothing would pass in silence: refuse it, with the nearest name."""
+    """A plan that names nothing would pass in silence: refuse it, with the nearest name. A recording of others
+    knows model calls by other names than the program."""
     recorded = recording.counts
+    is_adopted = Adopted.of(recording.crossings) is not None
     for entry in plan.entries:
         count = recorded.get(entry.boundary, 0)
-        may_be_new = entry.mode == "live" and (program_follows or entry.boundary in _sessions.marked())
+        is_known = program_follows or entry.boundary in _sessions.marked()
+        may_be_new = is_known and (is_adopted or entry.mode == "live")
         if not count and not may_be_new:
             raise PlanError(
                 f"the plan names {entry.name}, and {recording.source} has no crossing of it"

@@ -164,6 +164,18 @@ class StubTable:
             keyed[position], keys[position] = tree, match_key(tree)
         return StubTable(self.crossings, self.after, keys, ignore, keyed)
 
+    def compared_by(
+        self, boundary: str, compared: Callable[[Mapping[str, Any]], Any], ignore: IgnorePaths
+    ) -> StubTable:
+        """The same stubs, those of one boundary compared by what `compared` makes of their inputs."""
+        keys, keyed = list(self.keys), dict(self._keyed)
+        for position in self.crossings.named(boundary):
+            crossing = self.crossings[position]
+            if tree_of(crossing.input) is not None:
+                tree = ignore.prune(canonical(compared(crossing.inputs)))
+                keyed[position], keys[position] = tree, match_key(tree)
+        return StubTable(self.crossings, self.after, keys, ignore, keyed)
+
     def tree(self, position: int) -> Any:
         """What the inputs of a stub are compared by; None where there are none."""
         if position in self._keyed:

@@ -304,6 +304,8 @@ class Tape:
         to call. Nor when its own exception left early."""
         if self._player.halted is None and self._player.ended is None and not interrupted:
             names, marked = self.recording.names, _sessions.marked()
+            if self._player.adopted is not None:
+                marked |= self._player.adopted.answering
             found = lacking(self.report, self._player.ledger, self._options, names, marked)
             self.report.divergences += found.divergences
             self.report.untouched += found.untouched
