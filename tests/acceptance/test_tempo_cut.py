@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 import tracetape
 from tests.servers import FakeTempo, Served, serving
+
+pytestmark = pytest.mark.optional
 
 LONG = "Kaufe 3 × ACME „vorsichtig“ 🚀 " * 1_700  # 64 KB and more, of characters of one to four bytes
 
@@ -47,6 +48,8 @@ def tempo() -> Iterator[tuple[FakeTempo, Served]]:
 
 
 def provider_to(server: Served) -> TracerProvider:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter(f"{server.base}/v1/traces")))
     return provider
