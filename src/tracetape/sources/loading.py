@@ -15,8 +15,8 @@ from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.addresses import shown
 from tracetape.sources.assemble import assemble
 from tracetape.sources.blobs import Blob
-from tracetape.sources.fetch import logs_beside
 from tracetape.sources.large_files import part_of
+from tracetape.sources.logs_beside import read_logs_beside
 from tracetape.sources.marks import read_recordings
 from tracetape.sources.reading import TRUNCATED_FILE
 from tracetape.sources.records import SKIPPED, TRUNCATED
@@ -80,7 +80,7 @@ def load(
 
     def assembled(parts: Sequence[Path | Blob]) -> Recording:
         return assemble(
-            chain(gaps, read_recordings([*parts, *logs_beside(local)], hold=True)),
+            chain(gaps, read_recordings(parts, hold=True), read_logs_beside(local)),
             source=_shown(sources),
             trace_id=wanted,
             everything=traces == "all",
