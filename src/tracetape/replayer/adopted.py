@@ -16,6 +16,7 @@ from tracetape.model.call import ASYNC_GENERATOR, GENERATOR, PLAIN, BoundarySpec
 from tracetape.model.crossings import Crossings
 from tracetape.model.forms import answer_of, gemini, openai_responses, request_of
 from tracetape.model.messages import text_of
+from tracetape.model.plan import PlanEntry, ReplayPlan
 
 __all__ = ["Adopted", "conversation"]
 
@@ -36,6 +37,8 @@ class Adopted:
             kind = crossings[crossings.named(boundary)[0]].kind
             self._by_kind.setdefault(kind, []).append(boundary)
         self._parameters: dict[str, frozenset[str]] = {}
+        self._told: set[str] = set()
+        self._added: tuple[PlanEntry, ...] = ()
         self.answering: set[str] = set()
 
     @classmethod
@@ -50,6 +53,16 @@ class Adopted:
             return spec.name
         self.answering.add(listed[0])
         return listed[0]
+
+    def plan_for(self, plan: ReplayPlan, spec: BoundarySpec, boundary: str) -> ReplayPlan | None:
+        """The plan with what it says of a function said of the recorded name, so that the cut is known; None where
+        nothing is to be added. Asked at each call, and answered at the first."""
+        if boundary == spec.name or spec.name in self._told:
+            return None
+        self._told.add(spec.name)
+        more = tuple(replace(one, boundary=boundary) for one in plan.entries if one.boundary == spec.name)
+        self._added += more
+        return ReplayPlan((*plan.entries, *self._added)) if more else None
 
     def recorded(self, spec: BoundarySpec, boundary: str) -> Callable[[Mapping[str, Any]], Any]:
         """What makes of the recorded inputs what calls are compared by."""
@@ -139,11 +152,19 @@ def conversation(messages: Any) -> list[dict[str, Any]]:
                 call = {"name": part.get("name"), "arguments": part.get("arguments")}
                 said.setdefault("tool_calls", []).append(call)
             elif kind == "tool_call_response":
-                said["response"] = part.get("response")
+                said["response"] = _unwrapped(part.get("response"))
             elif kind != "reasoning":
                 said.setdefault("others", []).append(part)
         made.append(said)
     return made
+
+
+def _unwrapped(response: Any) -> Any:
+    """Gemini takes objects alone: what else a tool gives stands under `result` or `output`."""
+    if isinstance(response, dict) and len(response) == 1:
+        [(key, inner)] = response.items()
+        return inner if key in ("result", "output") else response
+    return response
 
 
 def _untagged(value: Any) -> Any:
@@ -167,7 +188,8 @@ def _untagged(value: Any) -> Any:
 
 def _messages_in(inputs: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """The conversation in the arguments of a function, whatever they are called; None where there is none."""
-    for holder in (inputs, *inputs.values()):
+    nested = [one for holder in inputs.values() if isinstance(holder, Mapping) for one in holder.values()]
+    for holder in (inputs, *inputs.values(), *nested):
         request = _request(holder)
         if request is not None and request["messages"]:
             found: list[dict[str, Any]] = request["messages"]

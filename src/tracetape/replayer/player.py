@@ -177,6 +177,7 @@ class Player:
         if self.adopted is None:
             given = self._keying.given(spec, inputs)
         else:
+            self._plan_for(spec, boundary, self.adopted)
             given = self._keying.adopted(self.adopted, spec, boundary, inputs)
         inside = frame.step
         under = inside.recorded if inside is not None else None
@@ -221,6 +222,12 @@ class Player:
             step.mode = "patched"
             self._cut = f"{step.name} was patched"
         return step, self._outcome(spec, step, stub, entry if decision.action == "patch" else None)
+
+    def _plan_for(self, spec: BoundarySpec, boundary: str, adopted: Adopted) -> None:
+        with self._lock:
+            plan = adopted.plan_for(self._options.plan, spec, boundary)
+            if plan is not None:
+                self.ledger.table = self.ledger.table.with_cut(plan, self._options.ignore)
 
     def _before(self) -> Moment | None:
         """What the last call of this task or thread was matched with, if that was in this replay."""

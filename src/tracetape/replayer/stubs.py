@@ -164,6 +164,10 @@ class StubTable:
             keyed[position], keys[position] = tree, match_key(tree)
         return StubTable(self.crossings, self.after, keys, ignore, keyed)
 
+    def with_cut(self, plan: ReplayPlan, ignore: IgnorePaths) -> StubTable:
+        """The same stubs under another plan."""
+        return StubTable(self.crossings, after_cut(self.crossings, plan), self.keys, ignore, self._keyed)
+
     def compared_by(
         self, boundary: str, compared: Callable[[Mapping[str, Any]], Any], ignore: IgnorePaths
     ) -> StubTable:
