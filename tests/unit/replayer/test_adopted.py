@@ -17,10 +17,10 @@ from tracetape.model.forms import anthropic, openai_chat
 from tracetape.replayer.adopted import conversation
 
 ASKED = "Sell about $1,000 of ACME stock"
-ARGUMENTS = {"symbol": "ACME", "quantity": 1000, "side": "sell"}
+ARGUMENTS: dict[str, Any] = {"symbol": "ACME", "quantity": 1000, "side": "sell"}
 FILLED = {"status": "filled", "quantity": 1000, "price": 190.0, "notional": 190000.0}
 DONE = "Done. I sold 1,000 shares of ACME at $190.00, for a total of $190,000.00."
-USER = [{"role": "user", "content": ASKED}]
+USER: list[dict[str, Any]] = [{"role": "user", "content": ASKED}]
 
 SELLS = [
     "openai-official/sell-chat",
@@ -62,7 +62,7 @@ def chat_turn(call: dict[str, Any], result: Any) -> list[dict[str, Any]]:
     ]
 
 
-CALL = {"name": "place_order", "arguments": ARGUMENTS}
+CALL: dict[str, Any] = {"name": "place_order", "arguments": ARGUMENTS}
 
 # The second request, as programs of several kinds have it.
 SHAPES: dict[str, Any] = {

@@ -94,7 +94,7 @@ def parts(raw: Any) -> list[normal.Part]:
 def _part(one: Any) -> normal.Part:
     if isinstance(one, str):
         return normal.text(one)
-    if not isinstance(one, Mapping):
+    if type(one) is not dict and not isinstance(one, Mapping):
         return normal.other(one)
     kind, content = one.get("type"), one.get("content")
     if kind == "text":

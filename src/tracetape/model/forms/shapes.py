@@ -14,7 +14,8 @@ _NOTHING: dict[str, Any] = {}
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else _NOTHING
+    # By type first: the class of a Mapping is asked in Python.
+    return value if type(value) is dict or isinstance(value, Mapping) else _NOTHING
 
 
 def listed(value: Any) -> list[Any]:
@@ -23,7 +24,9 @@ def listed(value: Any) -> list[Any]:
 
 def mapped(value: Any) -> list[Mapping[str, Any]]:
     """The objects of a list."""
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    if not isinstance(value, list):
+        return []
+    return [one for one in value if type(one) is dict or isinstance(one, Mapping)]
 
 
 def string(value: Any) -> str | None:

@@ -85,8 +85,13 @@ def seen(
     """
     by_key = {key_of(span): span for span in spans}
     found: list[Observed] = []
+    families: dict[tuple[str, frozenset[str]], Family | None] = {}
     for span in spans:
-        family = next((one for one in FAMILIES if one.claims(span)), None)
+        # By scope and attributes, of which a program has few sets.
+        kind = (span.scope.name, frozenset(span.attributes))
+        if kind not in families:
+            families[kind] = next((one for one in FAMILIES if one.claims(span)), None)
+        family = families[kind]
         if family is None:
             continue
         around = Around((*span.events, *events.get(key_of(span), ())), uploads)

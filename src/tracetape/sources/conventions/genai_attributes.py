@@ -218,12 +218,14 @@ def _content(span: SpanRecord, around: Around, made: Observed, key: str, what: s
 
 def _is_hollow(found: Any) -> bool:
     """Whether messages have their shape and not their content, as PydanticAI writes them with content off."""
-    return any(
-        (part.get("type") == "text" and "content" not in part and "text" not in part)
-        or (part.get("type") == "tool_call" and "arguments" not in part)
-        for one in mapped(found)
-        for part in mapped(one.get("parts"))
-    )
+    for one in mapped(found):
+        for part in mapped(one.get("parts")):
+            kind = part.get("type")
+            if kind == "text" and "content" not in part and "text" not in part:
+                return True
+            if kind == "tool_call" and "arguments" not in part:
+                return True
+    return False
 
 
 def _upload_missing(made: Observed, what: str, address: str) -> Gap:

@@ -10,9 +10,7 @@ from tracetape.model.forms import answer_of, gemini, genai, request_of
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.conventions import openinference_messages as flat
 from tracetape.sources.conventions.contents import content_of, counts, cut, lacking, strings
-from tracetape.sources.conventions.errors_in_text import failure_in
-from tracetape.sources.conventions.genai_attributes import Around, tool_run
-from tracetape.sources.conventions.langchain import tool_message
+from tracetape.sources.conventions.genai_attributes import Around
 from tracetape.sources.conventions.observed import (
     ABSENT,
     CUT,
@@ -22,6 +20,7 @@ from tracetape.sources.conventions.observed import (
     json_value,
     text_value,
 )
+from tracetape.sources.conventions.openinference_tools import tool_of
 
 __all__ = ["claims", "name", "observe"]
 
@@ -34,11 +33,8 @@ _SWITCH = (
 )
 _USAGE = {"llm.token_count.prompt": "input_tokens", "llm.token_count.completion": "output_tokens"}
 # Of a finished answer; a helper of a framework that is marked as a model has none.
+_TOLD = "llm.output_messages."
 _ANSWERED = ("llm.finish_reason", "llm.token_count.total", "llm.token_count.completion")
-# Frameworks' own: what they end a run with.
-_OWN_TOOLS = {"openinference.instrumentation.smolagents": ("final_answer", "FinalAnswerTool")}
-# What instrumentations put around the arguments of a tool.
-_WRAPPED = {"args", "kwargs", "sanitize_inputs_outputs"}
 
 
 def claims(span: SpanRecord) -> bool:
@@ -51,7 +47,7 @@ def observe(span: SpanRecord, around: Around) -> Observed | None:
     if kind == "LLM":
         return _model_call(span, around)
     if kind == "TOOL":
-        return _tool(span)
+        return tool_of(span, source=name, switch=_SWITCH)
     if kind == "EMBEDDING":
         return _embedding(span)
     if kind in ("RETRIEVER", "RERANKER"):
@@ -64,11 +60,7 @@ def _model_call(span: SpanRecord, around: Around) -> Observed | None:
     made = Observed(span=span, kind="llm", boundary="chat", source=name, switch=_SWITCH)
     made.failure = failure_of(span)
     raw_input, raw_output = json_value(attributes, "input.value"), json_value(attributes, "output.value")
-    given, told = (
-        flat.messages(attributes, "llm.input_messages."),
-        flat.messages(attributes, "llm.output_messages."),
-    )
-    if not _is_answered(attributes, told, raw_output, made):
+    if not _is_answered(attributes, raw_output, made):
         return None
     parameters = json_value(attributes, "llm.invocation_parameters")
     parameters = parameters if isinstance(parameters, Mapping) else {}
@@ -79,16 +71,16 @@ def _model_call(span: SpanRecord, around: Around) -> Observed | None:
     )
     if any(event.name == "First Token Stream Event" for event in around.events):
         made.is_stream = True
-    made.inputs = _request(attributes, raw_input, given, parameters, made)
-    _answer(attributes, raw_output, told, made)
+    made.inputs = _request(attributes, raw_input, parameters, made)
+    _answer(attributes, raw_output, made)
     return made
 
 
-def _is_answered(attributes: Mapping[str, Any], told: Any, raw_output: Any, made: Observed) -> bool:
+def _is_answered(attributes: Mapping[str, Any], raw_output: Any, made: Observed) -> bool:
     """Whether a span of kind LLM is a model's call: it failed, is not over, or has an answer."""
-    if made.failure is not None or made.span.end_ns is None or told:
+    if made.failure is not None or made.span.end_ns is None or raw_output is REDACTED or raw_output is CUT:
         return True
-    if any(key in attributes for key in _ANSWERED) or raw_output is REDACTED or raw_output is CUT:
+    if any(key in _ANSWERED or key.startswith(_TOLD) for key in attributes):
         return True
     return answer_of(raw_output) is not None
 
@@ -104,7 +96,6 @@ def _model(attributes: Mapping[str, Any], raw_input: Any, parameters: Mapping[st
 def _request(
     attributes: Mapping[str, Any],
     raw: Any,
-    given: Any,
     parameters: Mapping[str, Any],
     made: Observed,
 ) -> normal.Request | None:
@@ -117,6 +108,7 @@ def _request(
     found = _as_request(raw, attributes, made)
     if found is not None:
         return found
+    given = flat.messages(attributes, "llm.input_messages.")
     if given is CUT:
         made.gaps.append(_incomplete(made, "input"))
         return None
@@ -160,7 +152,7 @@ def _has_provider_messages(raw: Mapping[str, Any]) -> bool:
     )
 
 
-def _answer(attributes: Mapping[str, Any], raw: Any, told: Any, made: Observed) -> None:
+def _answer(attributes: Mapping[str, Any], raw: Any, made: Observed) -> None:
     text = text_value(attributes.get("output.value"))
     if raw is CUT and text is not None and text[:1] in ("{", "["):
         made.gaps.append(cut(made, "output"))
@@ -180,6 +172,7 @@ def _answer(attributes: Mapping[str, Any], raw: Any, told: Any, made: Observed) 
         ):
             made.ended_early = True
         return
+    told = flat.messages(attributes, _TOLD)
     if told is CUT or (told and made.span.dropped_attributes):
         made.gaps.append(_incomplete(made, "output"))
         return
@@ -206,41 +199,6 @@ def _incomplete(made: Observed, what: str) -> Gap:
         "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT (128 by default), and look at what drops attributes on the way",
         made.where,
     )
-
-
-def _tool(span: SpanRecord) -> Observed | None:
-    attributes = span.attributes
-    called = strings(attributes, "tool.name", "tool_call.function.name") or span.name.removesuffix(".run")
-    if called in _OWN_TOOLS.get(span.scope.name, ()):
-        return None
-    given = json_value(attributes, "input.value")
-    if given is ABSENT:
-        given = json_value(attributes, "tool.parameters") if "tool.json_schema" in attributes else ABSENT
-    if given is CUT:
-        text = text_value(attributes["input.value"]) or ""
-        given = CUT if text[:1] in ("{", "[") else text
-    if isinstance(given, Mapping) and {"args", "kwargs"} <= set(given) <= _WRAPPED:
-        positional = given["args"] if isinstance(given["args"], list) else []
-        named = given["kwargs"] if isinstance(given["kwargs"], Mapping) else {}
-        given = {**{f"arg{at}": one for at, one in enumerate(positional)}, **named}
-    found = attributes.get("output.value", ABSENT)
-    made = tool_run(span, source=name, switch=_SWITCH, name=called, arguments=given, result=found)
-    made.call_id = made.call_id or strings(attributes, "tool_call.id", "tool.id")
-    if made.failure is not None:
-        if made.result is not ABSENT:
-            made.failure = made.failure._replace(stands_for=True)
-    elif (isinstance(made.result, Mapping) and made.result.get("type") == "tool" and "data" in made.result) or (
-        isinstance(made.result, Mapping) and "tool_call_id" in made.result and "content" in made.result
-    ):
-        tool_message(made, made.result)
-    elif isinstance(made.result, str):
-        made.failure = _replaced(made.result, span)
-    return made
-
-
-def _replaced(text: str, span: SpanRecord) -> Any:
-    """Frameworks tell the model of an exception, and the span of nothing."""
-    return failure_in(text) if span.status.code != "OK" or text.startswith("An error occurred while") else None
 
 
 def _embedding(span: SpanRecord) -> Observed:
