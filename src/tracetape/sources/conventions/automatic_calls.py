@@ -44,7 +44,7 @@ def turns_of(one: Observed, tools: Sequence[Observed]) -> list[Turn]:
     made: list[Turn] = []
     asked = one.inputs
     started = one.span.start_ns
-    for together in _turns(tools):
+    for together in _turns(one, tools):
         call = Observed(
             span=one.span,
             kind="llm",
@@ -60,16 +60,40 @@ def turns_of(one: Observed, tools: Sequence[Observed]) -> list[Turn]:
     if made:
         one.inputs = asked
         one.is_whole = False
+        _without(one, tools)
     return made
 
 
-def _turns(tools: Sequence[Observed]) -> list[list[Observed]]:
+def _without(one: Observed, tools: Sequence[Observed]) -> None:
+    """Of a stream the last answer has what was asked for before, too."""
+    if one.answer is None:
+        return
+    ran = [(tool.boundary, tool.inputs) for tool in tools]
+    messages = [
+        {
+            **message,
+            "parts": [part for part in message["parts"] if (part.get("name"), part.get("arguments")) not in ran],
+        }
+        for message in one.answer["messages"]
+    ]
+    for message in messages:
+        if message.get("finish_reason") == "tool_call" and not normal.tool_calls_of(message):
+            message["finish_reason"] = "stop"
+    one.answer = one.result = {**one.answer, "messages": messages}
+
+
+def _turns(one: Observed, tools: Sequence[Observed]) -> list[list[Observed]]:
+    """Those asked for in one turn: they overlap, or come one after the other sooner than a model could answer."""
+    first = tools[0].span.start_ns - one.span.start_ns
+    last = (one.span.end_ns or 0) - max(tool.span.end_ns or tool.span.start_ns for tool in tools)
+    shortest = max(0, min(first, last)) // 4
     made: list[list[Observed]] = []
-    for one in tools:
-        if made and any((other.span.end_ns or 0) > one.span.start_ns for other in made[-1]):
-            made[-1].append(one)
+    for tool in tools:
+        ended = max((other.span.end_ns or 0) for other in made[-1]) if made else 0
+        if made and tool.span.start_ns - ended < shortest:
+            made[-1].append(tool)
         else:
-            made.append([one])
+            made.append([tool])
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,19 +15,24 @@ __all__ = ["content_of", "counts", "cut", "lacking", "strings"]
 
 
 def content_of(made: Observed, found: Any) -> None:
-    """Set the result of a tool, a retrieval, …: JSON text is the value, other text is itself."""
+    """Set the result of a tool, a retrieval, …: JSON text of an object or array is the value; a number or a word
+    of JSON is, where nothing else is written so; other text is itself."""
     value = loaded(found) if found is not ABSENT and found is not None else found
+    text = text_value(found) if found is not ABSENT else None
     if value is CUT:
-        text = text_value(found) or ""
-        if text.lstrip()[:1] in ("{", "[") and _ends_early(text):
+        if text is not None and text.lstrip()[:1] in ("{", "[") and _ends_early(text):
             made.gaps.append(cut(made, "result"))
             return
+        value = text
+    elif text is not None and not isinstance(value, (dict, list, str)) and json.dumps(value) != text:
         value = text
     if value is ABSENT or value is REDACTED:
         if made.failure is None:
             made.gaps.append(lacking(made, "result"))
         return
-    made.result, made.is_whole, made.rank = value, True, 20
+    made.result, made.rank = value, 20
+    # A text that JSON can be read from may have been a text.
+    made.is_whole = not (text is not None and isinstance(value, (bool, int, float)))
 
 
 def _ends_early(text: str) -> bool:

@@ -216,8 +216,5 @@ def _exception(failure: Failure) -> dict[str, Any]:
     module, _, name = title.rpartition(".")
     if isinstance(known, type) and issubclass(known, BaseException):
         module, name = "builtins", title
-    return {
-        TAG: "exception",
-        CLASS: f"{module or 'unknown'}:{name}",
-        "args": [failure.message] if failure.message else [],
-    }
+    message = failure.message.encode("utf-8", "replace").decode("utf-8")
+    return {TAG: "exception", CLASS: f"{module or 'unknown'}:{name}", "args": [message] if message else []}

@@ -62,7 +62,7 @@ def flattened(attributes: Mapping[str, Any], prefix: str) -> list[normal.Message
     for key, value in attributes.items():
         if key.startswith(prefix):
             number, _, rest = key[len(prefix) :].partition(".")
-            if number.isdecimal() and rest:
+            if number.isdecimal() and len(number) < 6 and rest:
                 by_index.setdefault(int(number), {})[rest] = value
     if not by_index:
         return None
@@ -74,7 +74,7 @@ def _of_flat(flat: Mapping[str, Any]) -> normal.Message:
     for key, value in flat.items():
         if key.startswith("tool_calls."):
             number, _, rest = key[len("tool_calls.") :].partition(".")
-            if number.isdecimal():
+            if number.isdecimal() and len(number) < 6:
                 calls.setdefault(int(number), {})[rest] = value
     content = loaded_parameter(text_value(flat.get("content")))
     raw: dict[str, Any] = {

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
-from tracetape.model.messages import Message, Part, tool_calls_of
+from tracetape.model.messages import Part, tool_calls_of
 from tracetape.model.span import Gap
 from tracetape.sources.conventions.automatic_calls import is_google
 from tracetape.sources.conventions.errors_in_text import failure_in
 from tracetape.sources.conventions.observed import ABSENT, Failure, Observed, place
-from tracetape.sources.formats.json_fields import compact
+from tracetape.sources.conventions.tool_results import ToolResults, numbered
 
 __all__ = ["Inferred", "infer"]
 
@@ -38,6 +36,7 @@ class Inferred:
 @dataclass(slots=True)
 class _Asked:
     part: Part
+    number: int
     by: Observed
     ended: int
 
@@ -50,32 +49,33 @@ def infer(found: Sequence[Observed]) -> tuple[list[Inferred], list[Gap]]:
     """
     models = [one for one in found if one.kind == "llm"]
     asked = [
-        _Asked(part, one, one.span.end_ns or one.span.start_ns)
+        _Asked(part, number, one, one.span.end_ns or one.span.start_ns)
         for one in models
         if one.answer is not None
         for message in one.answer["messages"][:1]
-        for part in tool_calls_of(message)
+        for part, number in numbered(tool_calls_of(message))
     ]
     if not asked:
         return [], []
     runs = _Runs([one for one in found if one.kind == "tool"])
-    responses = _Responses(models, {one.part.get("id") for one in asked} - {None})
+    results = ToolResults(models, {one.part.get("id") for one in asked} - {None})
     made: list[Inferred] = []
     gaps: list[Gap] = []
     for one in asked:
         run = runs.take(one)
         if run is not None:
             _name_arguments(run, one.part)
-            if run.result is ABSENT and run.failure is None and (given := responses.after(one)) is not None:
-                _fill(run, one, given[0])
-            continue
-        given = responses.after(one)
+            if run.result is not ABSENT or run.failure is not None:
+                continue
+        given = results.after(one.part, one.number, one.by)
         if given is None:
-            if one.part.get("name") not in _OWN and not one.by.ended_early:
+            if run is None and one.part.get("name") not in _OWN and not one.by.ended_early:
                 gaps.append(_no_result(one))
-            continue
-        response, by = given
-        made.append(Inferred(_run_of(one, response), one.by, one.ended, max(one.ended, by.span.start_ns)))
+        elif run is not None:
+            _fill(run, one, given.part)
+        else:
+            ended = max(one.ended, given.by.span.start_ns)
+            made.append(Inferred(_run_of(one, given.part), one.by, one.ended, ended))
     return made, gaps
 
 
@@ -94,9 +94,9 @@ class _Runs:
     def take(self, asked: _Asked) -> Observed | None:
         call_id = asked.part.get("id")
         found = None
+        name = asked.part.get("name")
         if isinstance(call_id, str) and call_id in self._by_id:
             found = self._first(self._by_id[call_id], asked, None)
-        name = asked.part.get("name")
         if found is None and isinstance(name, str) and name in self._by_name:
             found = self._first(self._by_name[name], asked, call_id)
         if found is not None:
@@ -111,7 +111,8 @@ class _Runs:
         for one in runs:
             if id(one) in self._taken or (other_than and one.call_id):
                 continue
-            if one.call_id == asked.part.get("id") or _may_be(one, asked.part):
+            has_its_id = one.call_id is not None and one.call_id == asked.part.get("id")
+            if (has_its_id and one.boundary == asked.part.get("name")) or _may_be(one, asked.part):
                 return one
         return None
 
@@ -134,92 +135,6 @@ def _name_arguments(run: Observed, call: Part) -> None:
     arguments = call.get("arguments")
     if _is_nameless(run) and isinstance(arguments, dict) and list(arguments) != ["input"]:
         run.inputs, run.is_whole = arguments, False
-
-
-class _Responses:
-    """What tools gave, as the inputs of model calls have it: by the id of the call; by its name and arguments, for
-    those whose ids tell nothing.
-
-    asked: the ids of all calls: a result with one of them is of no other call.
-    """
-
-    def __init__(self, models: Sequence[Observed], asked: Collection[object]) -> None:
-        self._asked = asked
-        self._by_id: dict[str, _InOrder] = {}
-        self._by_call: dict[str, _InOrder] = {}
-        for one in models:
-            messages = () if one.inputs is None else one.inputs.get("messages") or ()
-            for part in (_part_of(message) for message in messages if message.get("role") == "tool"):
-                if isinstance(part.get("id"), str):
-                    self._by_id.setdefault(part["id"], _InOrder()).add(part, one)
-            for call, part in _answered(messages):
-                self._by_call.setdefault(_signature(call), _InOrder()).add(part, one)
-
-    def after(self, asked: _Asked) -> tuple[Part, Observed] | None:
-        """Of the first later model call that has it, with that call."""
-        call_id = asked.part.get("id")
-        if isinstance(call_id, str) and call_id in self._by_id:
-            found = self._by_id[call_id].after(asked.by)
-            if found is not None:
-                return found
-        listed = self._by_call.get(_signature(asked.part))
-        found = None if listed is None else listed.after(asked.by)
-        return None if found is None or found[0].get("id") in self._asked else found
-
-
-class _InOrder:
-    """Results in the start order of the calls that were given them."""
-
-    def __init__(self) -> None:
-        self._starts: list[int] = []
-        self._found: list[tuple[Part, Observed]] = []
-
-    def add(self, part: Part, by: Observed) -> None:
-        if self._found and self._found[-1][1] is by:
-            self._found[-1] = part, by  # of several such calls the last
-        else:
-            self._starts.append(by.span.start_ns)
-            self._found.append((part, by))
-
-    def after(self, one: Observed) -> tuple[Part, Observed] | None:
-        at = bisect_left(self._starts, one.span.start_ns)
-        return next((found for found in islice(self._found, at, None) if found[1] is not one), None)
-
-
-def _answered(messages: Sequence[Message]) -> Iterator[tuple[Part, Part]]:
-    """The calls of an input with their results: by id, else by position."""
-    for at, message in enumerate(messages):
-        calls = tool_calls_of(message) if message.get("role") == "assistant" else []
-        behind = _behind(messages, at) if calls else []
-        by_id = {part.get("id"): part for part in behind if part.get("id")}
-        for number, call in enumerate(calls):
-            part = by_id.get(call.get("id"))
-            if (
-                part is None
-                and number < len(behind)
-                and behind[number].get("id") not in {c.get("id") for c in calls}
-            ):
-                part = behind[number]
-            if part is not None:
-                yield call, part
-
-
-def _behind(messages: Sequence[Message], at: int) -> list[Part]:
-    found = []
-    for message in messages[at + 1 :]:
-        if message.get("role") != "tool":
-            break
-        found.append(_part_of(message))
-    return found
-
-
-def _part_of(message: Message) -> Part:
-    part: Part = message["parts"][0]
-    return part
-
-
-def _signature(call: Part) -> str:
-    return compact([call.get("name"), call.get("arguments")])
 
 
 def _run_of(asked: _Asked, response: Part) -> Observed:

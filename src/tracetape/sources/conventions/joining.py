@@ -99,10 +99,22 @@ def _observed_over(
 
 
 def _alike(one: Observed, other: Observed) -> bool:
-    """Whether one of them may be the other: model calls, or runs of one tool."""
+    """Whether one of them may be the other: calls of one model, or runs of one tool with the same arguments."""
+    if one.kind != other.kind:
+        return False
     if one.kind in _MODELS:
-        return one.kind == other.kind
-    return one.kind == other.kind and one.boundary == other.boundary
+        return _same_model(one.model, other.model)
+    if one.kind != "retrieval" and one.boundary != other.boundary:
+        return False
+    return one.inputs is None or other.inputs is None or one.inputs == other.inputs
+
+
+def _same_model(one: str | None, other: str | None) -> bool:
+    """`openai/gpt-5-mini`, `gpt-5-mini`, `gpt-5-mini-2026-09-01`: a router's name, asked for, that answered."""
+    if one is None or other is None:
+        return True
+    first, second = one.rpartition("/")[2].lower(), other.rpartition("/")[2].lower()
+    return first.startswith(second) or second.startswith(first)
 
 
 def _contradict(one: Observed, children: Sequence[Observed]) -> bool:
@@ -119,13 +131,23 @@ def _same_response(found: Sequence[Observed]) -> list[Observed]:
     by_id: dict[str, list[Observed]] = {}
     for one in found:
         same = by_id.setdefault(one.response_id, []) if one.response_id else []
-        other = next((other for other in same if _overlap(other.span, one.span)), None)
+        other = next((other for other in same if _is_seen_twice(other, one)), None)
         if other is None:
             left.append(one)
             same.append(one)
         else:
             _take(other, one)
     return left
+
+
+def _is_seen_twice(one: Observed, other: Observed) -> bool:
+    """Whether two spans with one response id are of one call: two families look at it at the same time. One family
+    sees a call once; a cache answers two calls with one id."""
+    if one.span.scope.name == other.span.scope.name or not _overlap(one.span, other.span):
+        return False
+    if one.answer is not None and other.answer is not None and _signature(one.answer) != _signature(other.answer):
+        return False
+    return _same_asked(one, other)
 
 
 def _same_time(found: Sequence[Observed]) -> list[Observed]:
@@ -153,13 +175,30 @@ def _is_same_call(outer: Observed, inner: Observed) -> bool:
         return False
     if outer.response_id and inner.response_id:
         return False  # they have been compared
+    if not _same_model(outer.model, inner.model) or not _same_asked(outer, inner):
+        return False
     if outer.answer is not None and inner.answer is not None:
         return bool(_signature(outer.answer) == _signature(inner.answer))
     if (outer.failure is None) != (inner.failure is None):
         return False
-    if outer.span.trace_id == inner.span.trace_id and outer.span.parent_id != inner.span.parent_id:
-        return False  # in one trace it would be inside, or beside
-    return outer.model is None or inner.model is None or outer.model == inner.model
+    # In one trace it would be inside, or beside.
+    return outer.span.trace_id != inner.span.trace_id or outer.span.parent_id == inner.span.parent_id
+
+
+def _same_asked(one: Observed, other: Observed) -> bool:
+    """Whether two requests end in the same, as far as both are known: families differ in what they put before."""
+    if one.inputs is None or other.inputs is None:
+        return True
+    last, other_last = ((inputs.get("messages") or [None])[-1] for inputs in (one.inputs, other.inputs))
+    return bool(_said(last) == _said(other_last))
+
+
+def _said(message: Any) -> Any:
+    if not isinstance(message, dict):
+        return None
+    return [
+        part.get("content", part.get("response")) for part in message["parts"] if part.get("type") != "reasoning"
+    ]
 
 
 def _overlap(one: SpanRecord, other: SpanRecord) -> bool:
@@ -178,7 +217,9 @@ def _signature(answer: Answer | None) -> Any:
 
 def _take(one: Observed, other: Observed) -> None:
     """Have the first say what both know. It keeps its span, which began first."""
-    best = other if other.rank > one.rank else one
+    # What a framework has got over was no failure of its call.
+    got_over = one.failure is None and one.result is not ABSENT
+    best = other if other.rank > one.rank and not (got_over and other.failure is not None) else one
     worse = one if best is other else other
     inputs = best.inputs if best.inputs is not None else worse.inputs
     has_result = best.result is not ABSENT
@@ -198,7 +239,7 @@ def _take(one: Observed, other: Observed) -> None:
     one.response_id = one.response_id or other.response_id
     one.is_stream = one.is_stream or other.is_stream
     one.ended_early = best.ended_early
-    one.failure = _better(one.failure, other.failure)
+    one.failure = None if got_over else _better(one.failure, other.failure)
     one.rank, one.inputs, one.gaps = best.rank, inputs, gaps
     one.others += [other.span, *other.others]
 

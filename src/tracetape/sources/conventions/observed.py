@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ __all__ = [
     "Observed",
     "exception_in",
     "failure_of",
+    "is_left",
     "json_value",
     "loaded",
     "loaded_parameter",
@@ -41,7 +43,10 @@ CUT: Any = _Mark("CUT")
 """JSON text that is none any more."""
 REDACTED: Any = _Mark("REDACTED")
 
+_LONG_NUMBER = re.compile(r"\d{19}")
 _STATUS = re.compile(r"\b(?:Error code|status_code): ([45]\d\d)\b|^(?:\w+: )?([45]\d\d) [A-Z_]+\.")
+# Of control flow: nothing has failed.
+_CONTROL = ("GeneratorExit", "StopIteration", "StopAsyncIteration", "GraphInterrupt", "GraphBubbleUp")
 _REDACTED = ("__REDACTED__", "[REDACTED]")
 
 
@@ -128,9 +133,11 @@ def loaded(value: Any) -> Any:
     if text in _REDACTED:
         return REDACTED
     try:
-        return orjson.loads(text)
+        found = orjson.loads(text)
     except orjson.JSONDecodeError:
         return CUT
+    # Integers over 64 bits would be floats.
+    return json.loads(text) if _LONG_NUMBER.search(text) else found
 
 
 def loaded_parameter(value: Any) -> Any:
@@ -147,6 +154,12 @@ def exception_in(events: tuple[Event, ...]) -> Event | None:
     return next((one for one in reversed(events) if one.name == "exception"), None)
 
 
+def is_left(span: SpanRecord) -> bool:
+    """Whether a stream's consumer left it."""
+    event = exception_in(span.events)
+    return event is not None and event.attributes.get("exception.type") == "GeneratorExit"
+
+
 def failure_of(span: SpanRecord) -> Failure | None:
     """How the call of a span failed; None where it did not."""
     attributes = span.attributes
@@ -155,6 +168,8 @@ def failure_of(span: SpanRecord) -> Failure | None:
     if span.status.code != "ERROR" and not told:
         return None  # an exception that was handled inside leaves an event too
     kind = text_value(event.attributes.get("exception.type")) if event else None
+    if (kind or told or "").rpartition(".")[2] in _CONTROL:
+        return None
     message = text_value(event.attributes.get("exception.message")) if event else None
     status = _status(attributes.get("http.response.status_code"))
     if status is None and told and told.isdecimal() and len(told) == 3:

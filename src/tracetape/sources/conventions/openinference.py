@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracetape.model import messages as normal
-from tracetape.model.forms import answer_of, gemini, genai, request_of
+from tracetape.model.forms import answer_of, gemini, genai, openai_chat, request_of
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.conventions import openinference_messages as flat
 from tracetape.sources.conventions.contents import content_of, counts, cut, lacking, strings
@@ -17,10 +17,12 @@ from tracetape.sources.conventions.observed import (
     REDACTED,
     Observed,
     failure_of,
+    is_left,
     json_value,
     text_value,
 )
 from tracetape.sources.conventions.openinference_tools import tool_of
+from tracetape.sources.conventions.turns import as_sent_by_smolagents
 
 __all__ = ["claims", "name", "observe"]
 
@@ -69,8 +71,10 @@ def _model_call(span: SpanRecord, around: Around) -> Observed | None:
     made.is_stream = parameters.get("stream") is True or (
         isinstance(raw_input, Mapping) and raw_input.get("stream") is True
     )
-    if any(event.name == "First Token Stream Event" for event in around.events):
+    if "stream" in span.name.lower() or any(event.name == "First Token Stream Event" for event in around.events):
         made.is_stream = True
+    if is_left(span):
+        made.is_stream = made.ended_early = True
     made.inputs = _request(attributes, raw_input, parameters, made)
     _answer(attributes, raw_output, made)
     return made
@@ -80,9 +84,9 @@ def _is_answered(attributes: Mapping[str, Any], raw_output: Any, made: Observed)
     """Whether a span of kind LLM is a model's call: it failed, is not over, or has an answer."""
     if made.failure is not None or made.span.end_ns is None or raw_output is REDACTED or raw_output is CUT:
         return True
-    if any(key in _ANSWERED or key.startswith(_TOLD) for key in attributes):
+    if any(key in _ANSWERED or key.startswith(_TOLD) for key in attributes) or is_left(made.span):
         return True
-    return answer_of(raw_output) is not None
+    return bool(_outputs(raw_output, None, attributes)) or answer_of(raw_output) is not None
 
 
 def _model(attributes: Mapping[str, Any], raw_input: Any, parameters: Mapping[str, Any]) -> str | None:
@@ -108,7 +112,7 @@ def _request(
     found = _as_request(raw, attributes, made)
     if found is not None:
         return found
-    given = flat.messages(attributes, "llm.input_messages.")
+    given = flat.messages(attributes, "llm.input_messages.", empty=True) or _prompts(attributes)
     if given is CUT:
         made.gaps.append(_incomplete(made, "input"))
         return None
@@ -117,7 +121,16 @@ def _request(
         return None
     others = {key: one for key, one in parameters.items() if key not in ("model", "stream", "tools", "messages")}
     tools = [json_value(attributes, key) for key in flat.keys_of(attributes, "llm.tools.", ".tool.json_schema")]
+    if made.span.scope.name == "openinference.instrumentation.smolagents":
+        given = as_sent_by_smolagents(given)
     return normal.request(made.model, given, genai.tools(tools), **_words(others))
+
+
+def _prompts(attributes: Mapping[str, Any]) -> list[normal.Message]:
+    """Of a completion."""
+    prompts = attributes.get("llm.prompts")
+    listed = prompts if isinstance(prompts, list) else json_value(attributes, "llm.prompts")
+    return [normal.message("user", [normal.text(one)]) for one in listed] if isinstance(listed, list) else []
 
 
 def _words(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,7 +185,7 @@ def _answer(attributes: Mapping[str, Any], raw: Any, made: Observed) -> None:
         ):
             made.ended_early = True
         return
-    told = flat.messages(attributes, _TOLD)
+    told = flat.messages(attributes, _TOLD) or _outputs(raw, text if raw is CUT else None, attributes)
     if told is CUT or (told and made.span.dropped_attributes):
         made.gaps.append(_incomplete(made, "output"))
         return
@@ -190,6 +203,21 @@ def _answer(attributes: Mapping[str, Any], raw: Any, made: Observed) -> None:
         return
     if made.failure is None and made.span.end_ns is not None:
         made.gaps.append(lacking(made, "output"))
+
+
+def _outputs(raw: Any, text: str | None, attributes: Mapping[str, Any]) -> list[normal.Message]:
+    """Answers that are not flattened: of DSPy, a list of texts or of texts with tool calls; of a completion, the
+    text."""
+    if text is not None and "llm.prompts" in attributes:
+        return [normal.message("assistant", [normal.text(text)])]
+    if not isinstance(raw, list) or not all(isinstance(one, str) or _is_output(one) for one in raw):
+        return []
+    told = [{"content": one} if isinstance(one, str) else {**one, "content": one["text"]} for one in raw]
+    return [openai_chat.message({"role": "assistant", **one}) for one in told]
+
+
+def _is_output(one: Any) -> bool:
+    return isinstance(one, Mapping) and "text" in one and not set(one) - {"text", "tool_calls", "logprobs"}
 
 
 def _incomplete(made: Observed, what: str) -> Gap:
@@ -249,12 +277,16 @@ def _retrieval(span: SpanRecord) -> Observed:
         made.inputs = {"query": query}
     else:
         made.gaps.append(lacking(made, "query"))
-    found = attributes.get("output.value", ABSENT)
-    if found is ABSENT:
+    content_of(made, attributes.get("output.value", ABSENT))
+    is_cut = any(gap.code == "PAYLOAD_TRUNCATED" for gap in made.gaps)
+    if not is_cut and not isinstance(made.result, dict) and not _are_objects(made.result):
+        # Of objects that are no JSON the value is their repr; flattened are their texts.
         prefix = "retrieval.documents." if kind == "retrieval" else "reranker.output_documents."
         documents = flat.documents(attributes, prefix)
         if documents:
-            made.result, made.rank = documents, 20
-            return made
-    content_of(made, found)
+            made.result, made.is_whole, made.rank, made.gaps = documents, False, 20, made.gaps[:0]
     return made
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)

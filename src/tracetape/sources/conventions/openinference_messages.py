@@ -19,16 +19,16 @@ def keys_of(attributes: Mapping[str, Any], prefix: str, suffix: str) -> list[str
     for key in attributes:
         if key.startswith(prefix) and key.endswith(suffix):
             number = key[len(prefix) : -len(suffix)]
-            if number.isdecimal():
+            if number.isdecimal() and len(number) < 6:
                 found.append((int(number), key))
     return [key for _, key in sorted(found)]
 
 
-def messages(attributes: Mapping[str, Any], prefix: str) -> Any:
+def messages(attributes: Mapping[str, Any], prefix: str, *, empty: bool = False) -> Any:
     """The messages under `prefix` in the normal form; [] where there are none; CUT where attributes are missing
-    that each of them has."""
+    that each of them has. empty: one may be without content."""
     try:
-        return normal.messages_of([_message(fields) for fields in _by_index(attributes, prefix)])
+        return normal.messages_of([_message(fields, empty) for fields in _by_index(attributes, prefix)])
     except _Missing:
         return CUT
 
@@ -67,14 +67,14 @@ def _by_index(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]
     for key, value in attributes.items():
         if key.startswith(prefix):
             number, _, rest = key[size:].partition(".")
-            if number.isdecimal() and rest:
+            if number.isdecimal() and len(number) < 6 and rest:
                 found.setdefault(int(number), {})[rest] = value
     if sorted(found) != list(range(len(found))):
         raise _Missing
     return [fields for _, fields in sorted(found.items())]
 
 
-def _message(fields: Mapping[str, Any]) -> normal.Message:
+def _message(fields: Mapping[str, Any], empty: bool) -> normal.Message:
     get = {key.removeprefix("message."): value for key, value in fields.items()}.get
     role = text_value(get("role"))
     content = text_value(get("content"))
@@ -88,16 +88,19 @@ def _message(fields: Mapping[str, Any]) -> normal.Message:
     inner = {key.removeprefix("message."): value for key, value in fields.items()}
     blocks = [_block(one) for one in _by_index(inner, "contents.")]
     parts = [one for one in blocks if one is not None]
+    called = text_value(get("tool_call_id"))  # of LiteLLM's Responses, whose calls have the ids of items
     if content is not None and not any(part["type"] == "text" for part in parts):
         parts.append(normal.text(content))
     known = {part["id"] for part in parts if part["type"] == "tool_call"}
     for one in _by_index(inner, "tool_calls."):
         call = _call(one)
+        if called is not None and sum(key.endswith("function.name") for key in inner) == 1:
+            call["id"] = called
         if call["id"] is None or call["id"] not in known:
             parts.append(call)
-    if (called := text_value(get("function_call_name"))) is not None:
-        parts.append(normal.tool_call(None, called, text_value(get("function_call_arguments_json"))))
-    if not parts:
+    if (function := text_value(get("function_call_name"))) is not None:
+        parts.append(normal.tool_call(None, function, text_value(get("function_call_arguments_json"))))
+    if not parts and not empty:
         raise _Missing
     return normal.message(role, parts, name=text_value(get("name")))
 

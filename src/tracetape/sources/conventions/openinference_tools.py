@@ -15,7 +15,7 @@ from tracetape.sources.conventions.observed import ABSENT, CUT, Failure, Observe
 
 __all__ = ["tool_of"]
 
-_LLAMA = "openinference.instrumentation.llama_index"
+_KEYWORDS_ALONE = ("openinference.instrumentation.llama_index", "openinference.instrumentation.dspy")
 # Frameworks' own: what they end a run with.
 _OWN_TOOLS = {"openinference.instrumentation.smolagents": ("final_answer", "FinalAnswerTool")}
 # What instrumentations put around the arguments of a tool.
@@ -25,7 +25,9 @@ _WRAPPED = {"args", "kwargs", "sanitize_inputs_outputs"}
 def tool_of(span: SpanRecord, *, source: str, switch: str) -> Observed | None:
     """A span of kind TOOL; None for a framework's own."""
     attributes = span.attributes
-    called = strings(attributes, "tool.name", "tool_call.function.name") or span.name.removesuffix(".run")
+    called = strings(attributes, "tool.name", "tool_call.function.name")
+    if called is None:
+        called = span.name.removesuffix(".run").removesuffix(".__call__").removesuffix(".acall")
     if called in _OWN_TOOLS.get(span.scope.name, ()):
         return None
     given, found = _arguments(span), attributes.get("output.value", ABSENT)
@@ -55,7 +57,7 @@ def _arguments(span: SpanRecord) -> Any:
         return CUT if text[:1] in ("{", "[") else text
     if not isinstance(given, Mapping) or "kwargs" not in given or not set(given) <= _WRAPPED:
         return given
-    if "args" not in given and not span.scope.name.startswith(_LLAMA):
+    if "args" not in given and not span.scope.name.startswith(_KEYWORDS_ALONE):
         return given  # the only parameter of a function may be called so
     positional = given["args"] if isinstance(given.get("args"), list) else []
     named = given["kwargs"] if isinstance(given["kwargs"], Mapping) else {}

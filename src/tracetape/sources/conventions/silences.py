@@ -52,9 +52,10 @@ def _no_models(spans: Sequence[SpanRecord]) -> list[Gap]:
     for span in spans:
         scope = span.scope.name
         cure = _NO_MODELS.get(scope)
-        is_agent = span.attributes.get(names.OPERATION_NAME) in _AGENTS or span.attributes.get(
-            "openinference.span.kind"
-        ) in ("AGENT", "CHAIN")
+        attributes = span.attributes
+        is_agent = attributes.get(names.OPERATION_NAME) in _AGENTS or (
+            attributes.get("openinference.span.kind") == "AGENT"
+        )
         if scope in gaps or not (cure or is_agent):
             continue
         add = f"add {cure}" if cure else "add the instrumentation of the model's client library"

@@ -7,7 +7,7 @@ from typing import Any
 
 from tracetape.model.messages import Message, tool_calls_of
 
-__all__ = ["one_choice", "whole_turns", "with_call_ids"]
+__all__ = ["as_sent_by_smolagents", "one_choice", "whole_turns", "with_call_ids"]
 
 
 def whole_turns(messages: Sequence[Message]) -> list[Message]:
@@ -18,6 +18,23 @@ def whole_turns(messages: Sequence[Message]) -> list[Message]:
             made[-1] = {**made[-1], "parts": [*made[-1]["parts"], *one["parts"]]}
         else:
             made.append(one)
+    return made
+
+
+def as_sent_by_smolagents(messages: Sequence[Message]) -> list[Message]:
+    """Messages of one role one after another as one, their texts joined by a line break: so it sends them, and has
+    spans of them before."""
+    made: list[Message] = []
+    for one in messages:
+        if not made or one["role"] != made[-1]["role"] or one["role"] == "tool":
+            made.append({**one, "parts": list(one["parts"])})
+            continue
+        parts = made[-1]["parts"]
+        for part in one["parts"]:
+            if part.get("type") == "text" and parts and parts[-1].get("type") == "text":
+                parts[-1] = {**parts[-1], "content": f"{parts[-1]['content']}\n{part['content']}"}
+            else:
+                parts.append(part)
     return made
 
 

@@ -1,0 +1,146 @@
+"""What tools gave, as the inputs of model calls have it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from tracetape.model.messages import Message, Part, tool_calls_of
+from tracetape.sources.conventions.observed import Observed
+from tracetape.sources.formats.json_fields import compact
+
+__all__ = ["Given", "ToolResults", "numbered"]
+
+# Later model calls that are looked at, for the one that goes on with the same conversation.
+_LOOKED_AT = 64
+
+
+class Given(NamedTuple):
+    """A result, and the model call that was given it."""
+
+    part: Part
+    by: Observed
+
+
+class ToolResults:
+    """Of a run, in start order.
+
+    A result belongs to a call where the input that has it has the call too: by the id of both, else by the call's
+    name and arguments, and its number among equal ones of its turn. Where an input has results without their calls
+    (a server keeps the conversation), by the id alone.
+
+    models: in start order. asked: the ids of all calls: a result with one of them is of no other call.
+    """
+
+    def __init__(self, models: Sequence[Observed], asked: Collection[object]) -> None:
+        self._asked = asked
+        self._joined: dict[tuple[str, str], _InOrder] = {}
+        self._alone: dict[str, _InOrder] = {}
+        self._by_call: dict[tuple[str, int], _InOrder] = {}
+        for one in models:
+            messages = () if one.inputs is None else one.inputs.get("messages") or ()
+            known: set[object] = set()
+            for call, number, part in _answered(messages):
+                said = _signature(call)
+                known.add(part.get("id"))
+                if isinstance(call.get("id"), str):
+                    self._joined.setdefault((call["id"], said), _InOrder()).add(part, one)
+                self._by_call.setdefault((said, number), _InOrder()).add(part, one)
+            for part in (_part_of(message) for message in messages if message.get("role") == "tool"):
+                if isinstance(part.get("id"), str) and part["id"] not in known:
+                    self._alone.setdefault(part["id"], _InOrder()).add(part, one)
+
+    def after(self, call: Part, number: int, by: Observed) -> Given | None:
+        """Of the first later model call that has the result, rather of one that goes on with the conversation.
+
+        number: of the call among the equal ones of its turn, from 0. by: whose answer asked for it.
+        """
+        call_id, said = call.get("id"), _signature(call)
+        if isinstance(call_id, str):
+            for listed in (self._joined.get((call_id, said)), self._alone.get(call_id)):
+                found = None if listed is None else listed.after(by)
+                if found is not None:
+                    return found
+        listed = self._by_call.get((said, number))
+        found = None if listed is None else listed.after(by)
+        return None if found is None or found.part.get("id") in self._asked else found
+
+
+def numbered(calls: Sequence[Part]) -> Iterator[tuple[Part, int]]:
+    """Each call of a turn with its number among the equal ones, from 0."""
+    seen: Counter[str] = Counter()
+    for call in calls:
+        said = _signature(call)
+        yield call, seen[said]
+        seen[said] += 1
+
+
+class _InOrder:
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._found: list[Given] = []
+
+    def add(self, part: Part, by: Observed) -> None:
+        if self._found and self._found[-1].by is by:
+            self._found[-1] = Given(part, by)  # of several such turns the last
+        else:
+            self._starts.append(by.span.start_ns)
+            self._found.append(Given(part, by))
+
+    def after(self, one: Observed) -> Given | None:
+        at = bisect_left(self._starts, one.span.start_ns)
+        first = None
+        for found in islice(self._found, at, at + _LOOKED_AT):
+            if found.by is one:
+                continue
+            if first is None:
+                first = found
+            if _goes_on(one, found.by):
+                return found
+        return first
+
+
+def _goes_on(one: Observed, later: Observed) -> bool:
+    """Whether what a call was asked is the beginning of what a later one was."""
+    if one.inputs is None or later.inputs is None:
+        return False
+    before, now = one.inputs.get("messages") or [], later.inputs.get("messages") or []
+    return len(now) > len(before) and bool(now[: len(before)] == before)
+
+
+def _answered(messages: Sequence[Message]) -> Iterator[tuple[Part, int, Part]]:
+    """The calls of an input with their numbers and their results: by id, else by position."""
+    for at, message in enumerate(messages):
+        calls = tool_calls_of(message) if message.get("role") == "assistant" else []
+        if not calls:
+            continue
+        behind = _behind(messages, at)
+        by_id = {part["id"]: part for part in behind if part.get("id")}
+        called = {call.get("id") for call in calls} - {None}
+        for position, (call, number) in enumerate(numbered(calls)):
+            part = by_id.get(call.get("id"))
+            if part is None and position < len(behind) and behind[position].get("id") not in called:
+                part = behind[position]
+            if part is not None:
+                yield call, number, part
+
+
+def _behind(messages: Sequence[Message], at: int) -> list[Part]:
+    found = []
+    for message in messages[at + 1 :]:
+        if message.get("role") != "tool":
+            break
+        found.append(_part_of(message))
+    return found
+
+
+def _part_of(message: Message) -> Part:
+    part: Part = message["parts"][0]
+    return part
+
+
+def _signature(call: Part) -> str:
+    return compact([call.get("name"), call.get("arguments")])
