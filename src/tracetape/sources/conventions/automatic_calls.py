@@ -1,17 +1,26 @@
-"""Google's automatic function calling: one span for several model calls, with the tools between them inside it."""
+"""Google's automatic function calling: one span for several model calls, with the tools between them.
+
+The tools have spans inside it, or the span has the turns: OpenInference keeps the SDK's response, which has them
+as `automatic_function_calling_history`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tracetape.model import messages as normal
+from tracetape.model.forms import gemini
 from tracetape.model.span import Gap
 from tracetape.sources.conventions import names
-from tracetape.sources.conventions.observed import ABSENT, Observed
+from tracetape.sources.conventions.observed import ABSENT, Observed, loaded, text_value
 
-__all__ = ["Turn", "is_google", "turns_of"]
+__all__ = ["Turn", "is_google", "told_turns", "turns_of"]
+
+# The SDK makes ten by default. Each repeats all before it: of more than these the inputs are not made.
+_MOST = 100
+_HISTORY = "automatic_function_calling_history"
 
 
 @dataclass(slots=True)
@@ -57,18 +66,73 @@ def turns_of(one: Observed, tools: Sequence[Observed]) -> list[Turn]:
         made.append(Turn(call, started, together[0].span.start_ns))
         started = max(tool.span.end_ns or tool.span.start_ns for tool in together)
         asked = None if asked is None else {**asked, "messages": [*asked["messages"], *_said(together)]}
+        if len(made) == _MOST:
+            asked = None
     if made:
         one.inputs = asked
         one.is_whole = False
-        _without(one, tools)
+        _without(one, [(tool.boundary, tool.inputs) for tool in tools])
     return made
 
 
-def _without(one: Observed, tools: Sequence[Observed]) -> None:
+def told_turns(one: Observed, tools: Sequence[Observed]) -> list[Observed]:
+    """The model calls before the last one where the span has them; the last one is changed to be asked what it
+    must have been asked. When they were is not known: they have the span's start, in their order.
+
+    tools: those with spans inside.
+    """
+    text = text_value(one.span.attributes.get("output.value"))
+    response = loaded(text) if text is not None and f'"{_HISTORY}"' in text else None
+    raw = response.get(_HISTORY) if isinstance(response, dict) else None
+    history = _once(gemini.request({"contents": raw})["messages"])
+    head = [] if one.inputs is None else [each for each in one.inputs["messages"] if each["role"] == "system"]
+    about = {} if one.inputs is None else one.inputs
+    made: list[Observed] = []
+    at = one.span.start_ns
+    left = list(tools)
+    ran: list[tuple[Any, Any]] = []
+    for index, message in enumerate(history):
+        calls = normal.tool_calls_of(message) if message["role"] == "assistant" else []
+        if not calls or len(made) == _MOST:
+            continue
+        answer = normal.answer([message], ["tool_call"], model=one.model)
+        call = Observed(
+            span=replace(one.span, start_ns=at, end_ns=at),
+            kind="llm",
+            boundary=one.boundary,
+            source=one.source,
+            inputs={**about, "messages": [*head, *history[:index]]},
+            model=one.model,
+            answer=answer,
+            result=answer,
+        )
+        made.append(call)
+        asked = [(part.get("name"), part.get("arguments")) for part in calls]
+        ran += asked
+        inside = [tool for tool in left if (tool.boundary, tool.inputs) in asked]
+        left = [tool for tool in left if tool not in inside]
+        at = max([at + 2, *(tool.span.end_ns or at for tool in inside)])
+    if made:
+        one.inputs = {**about, "messages": [*head, *history]}
+        one.span = replace(one.span, start_ns=at, end_ns=max(at, one.span.end_ns or at))
+        one.is_whole = False
+        _without(one, ran)
+    return made
+
+
+def _once(history: Sequence[normal.Message]) -> list[normal.Message]:
+    """Of a stream each chunk has the whole of it."""
+    first = history[0] if history else None
+    again = next((at for at, one in enumerate(history) if at and one == first), len(history))
+    part = list(history[:again])
+    is_repeated = all(one == part[at % again] for at, one in enumerate(history))
+    return part if is_repeated else list(history)
+
+
+def _without(one: Observed, ran: Sequence[tuple[Any, Any]]) -> None:
     """Of a stream the last answer has what was asked for before, too."""
     if one.answer is None:
         return
-    ran = [(tool.boundary, tool.inputs) for tool in tools]
     messages = [
         {
             **message,

@@ -23,10 +23,10 @@ from tracetape.sources.conventions import (
     pydantic_ai,
     traceloop,
 )
-from tracetape.sources.conventions.automatic_calls import is_google, turns_of
+from tracetape.sources.conventions.automatic_calls import is_google, told_turns, turns_of
 from tracetape.sources.conventions.genai_attributes import Around
 from tracetape.sources.conventions.inferring import infer
-from tracetape.sources.conventions.joining import SpanKey, inside, joined, key_of
+from tracetape.sources.conventions.joining import SpanKey, joined, key_of, tools_inside
 from tracetape.sources.conventions.observed import ABSENT, Failure, Observed
 from tracetape.sources.conventions.silences import silences
 from tracetape.sources.formats.json_fields import compact
@@ -99,13 +99,19 @@ def seen(
         if one is not None:
             found.append(one)
     calls = joined(found, by_key)
-    inferred, gaps = infer(calls)
-    made: list[Seen] = []
+    tools_in = tools_inside(calls, by_key) if any(one.kind == "llm" and is_google(one) for one in calls) else {}
+    own = {id(one): one.span for one in calls}
+    told: list[Observed] = []
     for one in calls:
-        spans_of_it = (one.span, *one.others)
-        tools = inside(one, calls, by_key) if one.kind == "llm" and is_google(one) else []
-        if not tools or one.failure is not None:
-            made.append(Seen(_crossing(one), spans_of_it))
+        told += told_turns(one, tools_in.get(id(one), ())) if one.kind == "llm" and is_google(one) else ()
+    with_turns = sorted([*told, *calls], key=lambda one: one.span.start_ns)
+    inferred, gaps = infer(with_turns)
+    made = [Seen(_crossing(one), (), one.span) for one in told]
+    for one in calls:
+        spans_of_it = (own[id(one)], *one.others)
+        tools = tools_in.get(id(one), ()) if one.kind == "llm" and is_google(one) else ()
+        if not tools or one.failure is not None or own[id(one)] is not one.span:
+            made.append(Seen(_crossing(one), spans_of_it, None if own[id(one)] is one.span else own[id(one)]))
             continue
         turns = turns_of(one, tools)
         made += [Seen(_between(turn.call, turn.started, turn.ended), (), one.span) for turn in turns]

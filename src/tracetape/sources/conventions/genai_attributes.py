@@ -178,7 +178,7 @@ def _answer(span: SpanRecord, around: Around, made: Observed) -> normal.Answer |
         "response_id": made.response_id,
         "usage": made.usage,
     }
-    if isinstance(found, list) and found:
+    if isinstance(found, list) and found and not _is_empty(found, about):
         return genai.answer(found, **about)
     if found is CUT:
         return None
@@ -194,6 +194,12 @@ def _answer(span: SpanRecord, around: Around, made: Observed) -> normal.Answer |
     if made.failure is None:
         made.gaps.append(lacking(made, "output"))
     return None
+
+
+def _is_empty(found: Sequence[Any], about: Mapping[str, Any]) -> bool:
+    """Whether messages are those that a framework makes before an answer comes: PydanticAI's, of a stream that
+    failed."""
+    return not (about["reasons"] or about["response_id"] or any(one.get("parts") for one in mapped(found)))
 
 
 def _content(span: SpanRecord, around: Around, made: Observed, key: str, what: str | None) -> Any:
@@ -217,8 +223,11 @@ def _content(span: SpanRecord, around: Around, made: Observed, key: str, what: s
 
 
 def _is_hollow(found: Any) -> bool:
-    """Whether messages have their shape and not their content, as PydanticAI writes them with content off."""
+    """Whether messages have their shape and not their content, as PydanticAI writes them with content off, and
+    `openai_v2` what the user gave as a list of parts."""
     for one in mapped(found):
+        if one.get("role") == "user" and one.get("parts") == []:
+            return True
         for part in mapped(one.get("parts")):
             kind = part.get("type")
             if kind == "text" and "content" not in part and "text" not in part:

@@ -10,8 +10,8 @@ from tracetape.model.messages import Part, tool_calls_of
 from tracetape.model.span import Gap
 from tracetape.sources.conventions.automatic_calls import is_google
 from tracetape.sources.conventions.errors_in_text import failure_in
-from tracetape.sources.conventions.observed import ABSENT, Failure, Observed, place
-from tracetape.sources.conventions.tool_results import ToolResults, numbered
+from tracetape.sources.conventions.observed import ABSENT, Failure, Observed, loaded, place
+from tracetape.sources.conventions.tool_results import AnswersTold, ToolResults, numbered
 
 __all__ = ["Inferred", "infer"]
 
@@ -48,11 +48,11 @@ def infer(found: Sequence[Observed]) -> tuple[list[Inferred], list[Gap]]:
     joined by the id of the call, else by name and arguments. What a tool's own span lacks is filled in likewise.
     """
     models = [one for one in found if one.kind == "llm"]
+    told = AnswersTold(models)
     asked = [
         _Asked(part, number, one, one.span.end_ns or one.span.start_ns)
         for one in models
-        if one.answer is not None
-        for message in one.answer["messages"][:1]
+        for message in (one.answer["messages"][:1] if one.answer is not None else told.after(one))
         for part, number in numbered(tool_calls_of(message))
     ]
     if not asked:
@@ -68,6 +68,8 @@ def infer(found: Sequence[Observed]) -> tuple[list[Inferred], list[Gap]]:
             if run.result is not ABSENT or run.failure is not None:
                 continue
         given = results.after(one.part, one.number, one.by)
+        if given is not None and run is None and _is_handoff(one.part, given.part):
+            continue
         if given is None:
             if run is None and one.part.get("name") not in _OWN and not one.by.ended_early:
                 gaps.append(_no_result(one))
@@ -77,6 +79,15 @@ def infer(found: Sequence[Observed]) -> tuple[list[Inferred], list[Gap]]:
             ended = max(one.ended, given.by.span.start_ns)
             made.append(Inferred(_run_of(one, given.part), one.by, one.ended, ended))
     return made, gaps
+
+
+def _is_handoff(call: Part, response: Part) -> bool:
+    """Whether it is how OpenAI's Agents SDK tells the model that another agent goes on: no tool runs."""
+    if not str(call.get("name")).startswith("transfer_"):
+        return False
+    value = response.get("response")
+    value = loaded(value) if isinstance(value, str) else value
+    return isinstance(value, dict) and list(value) == ["assistant"]
 
 
 class _Runs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,8 +10,9 @@ from tracetape.model.messages import Answer, text_of, tool_calls_of
 from tracetape.model.span import SpanRecord
 from tracetape.sources.conventions import logfire
 from tracetape.sources.conventions.observed import ABSENT, Failure, Observed
+from tracetape.sources.formats.json_fields import compact
 
-__all__ = ["SpanKey", "inside", "joined", "key_of"]
+__all__ = ["SpanKey", "joined", "key_of", "tools_inside"]
 
 SpanKey = tuple[str, str]
 
@@ -37,36 +39,40 @@ def joined(found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> li
     return _same_time(left)
 
 
-def inside(one: Observed, found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> list[Observed]:
-    """The tools that ran inside the span of a call, right under it as calls go."""
-    by_key = {key_of(span): other for other in found for span in (other.span, *other.others)}
-    return [other for other in found if other.kind == "tool" and _observed_over(other, by_key, spans) is one]
+def tools_inside(found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> Mapping[int, list[Observed]]:
+    """By the identity of each call the tools that ran inside its span, right under it as calls go."""
+    tree = _Tree(found, spans)
+    inside: dict[int, list[Observed]] = {}
+    for one in found:
+        above = tree.over(one) if one.kind == "tool" else None
+        if above is not None:
+            inside.setdefault(id(above), []).append(one)
+    return inside
 
 
 def _logfire_pairs(found: Sequence[Observed]) -> list[Observed]:
     """The request of a stream and the span in which it ended."""
     left: list[Observed] = []
-    waiting: dict[tuple[str, str, str | None], list[Observed]] = {}
+    waiting: dict[tuple[str, str, str | None, str], deque[Observed]] = {}
     for one in found:
         if one.span.scope.name.startswith("logfire."):
-            place = (one.span.scope.name, one.span.trace_id, one.span.parent_id)
-            if logfire.is_answer(one.span):
-                asked = next((other for other in waiting.get(place, ()) if other.inputs == one.inputs), None)
-                if asked is not None:
-                    waiting[place].remove(asked)
-                    _take(asked, one)
+            is_answer = logfire.is_answer(one.span)
+            if is_answer or (one.answer is None and one.failure is None):
+                place = (one.span.scope.name, one.span.trace_id, one.span.parent_id, compact(one.inputs))
+                if not is_answer:
+                    waiting.setdefault(place, deque()).append(one)
+                elif waiting.get(place):
+                    _take(waiting[place].popleft(), one)
                     continue
-            elif one.answer is None and one.failure is None:
-                waiting.setdefault(place, []).append(one)
         left.append(one)
     return left
 
 
 def _nested(found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> list[Observed]:
-    by_key = {key_of(span): one for one in found for span in (one.span, *one.others)}
+    tree = _Tree(found, spans)
     inside: dict[int, list[Observed]] = {}
     for one in found:
-        above = _observed_over(one, by_key, spans)
+        above = tree.over(one)
         if above is not None and _alike(above, one):
             inside.setdefault(id(above), []).append(one)
     gone: set[int] = set()
@@ -84,18 +90,29 @@ def _nested(found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> l
     return [one for one in found if id(one) not in gone]
 
 
-def _observed_over(
-    one: Observed, by_key: Mapping[SpanKey, Observed], spans: Mapping[SpanKey, SpanRecord]
-) -> Observed | None:
-    span: SpanRecord | None = one.span
-    for _ in range(len(spans)):
-        if span is None or span.parent_id is None:
-            return None
-        key = (span.trace_id, span.parent_id)
-        if key in by_key and by_key[key] is not one:
-            return by_key[key]
-        span = spans.get(key)
-    return None
+class _Tree:
+    """Which call's span lies around which."""
+
+    def __init__(self, found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> None:
+        self._by_key = {key_of(span): one for one in found for span in (one.span, *one.others)}
+        self._spans = spans
+        self._known: dict[SpanKey, Observed | None] = {}
+
+    def over(self, one: Observed) -> Observed | None:
+        """The call right around one; None where there is none."""
+        span: SpanRecord | None = one.span
+        passed: list[SpanKey] = []
+        above = None
+        while span is not None and span.parent_id is not None:
+            key = (span.trace_id, span.parent_id)
+            above = self._known[key] if key in self._known else self._by_key.get(key)
+            if above is not None or key in self._known:
+                break
+            self._known[key] = None  # of a hostile file, whose spans are their own ancestors
+            passed.append(key)
+            span = self._spans.get(key)
+        self._known.update(dict.fromkeys(passed, above))
+        return None if above is one else above
 
 
 def _alike(one: Observed, other: Observed) -> bool:

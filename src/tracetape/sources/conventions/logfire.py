@@ -6,20 +6,21 @@ import ast
 import re
 from typing import Any
 
-from tracetape.model.messages import Message
+from tracetape.model.forms import anthropic
+from tracetape.model.messages import Message, Part
 from tracetape.model.span import SpanRecord
 from tracetape.sources.conventions.contents import strings
 from tracetape.sources.conventions.genai import observed_as
 from tracetape.sources.conventions.genai_attributes import Around, named_call
 from tracetape.sources.conventions.observed import Observed, json_value
+from tracetape.sources.conventions.turns import as_turns
 
 __all__ = ["claims", "is_answer", "name", "observe"]
 
 name = "Logfire"
 
-_TEXT_BLOCK = re.compile(
-    r"""TextBlock\(citations=None, text=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"), type='text'.*\)""", re.S
-)
+_BLOCK = re.compile(r"(?:Beta)?(?:Text|ToolUse|Thinking)Block\(.*\)", re.S)
+_LONGEST_BLOCK = 1_000_000
 _SWITCH = "leave scrubbing and OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT as they are by default"
 
 
@@ -41,27 +42,39 @@ def observe(span: SpanRecord, around: Around) -> Observed | None:
         made.is_stream = True
     if made.inputs is not None and made.kind == "llm":
         made.inputs = {**made.inputs, "messages": [_read(one) for one in made.inputs["messages"]]}
+    if span.scope.name == "logfire.openai" and not _is_chat(span):
+        as_turns(made)
     return made
+
+
+def _is_chat(span: SpanRecord) -> bool:
+    """Whether it is a chat completion, whose messages are none of items."""
+    return (strings(span.attributes, "logfire.msg_template") or span.name).startswith("Chat Completion")
 
 
 def _read(message: Message) -> Message:
     """It writes objects of Anthropic's SDK that are sent back to the model as their repr."""
-    parts = [
-        {**part, "content": _text_in(part["content"])} if part.get("type") == "text" else part
-        for part in message["parts"]
-    ]
+    parts = [_block(part) if part.get("type") == "text" else part for part in message["parts"]]
     return {**message, "parts": parts}
 
 
-def _text_in(content: Any) -> Any:
-    found = _TEXT_BLOCK.fullmatch(content) if isinstance(content, str) else None
-    if found is None:
-        return content
+def _block(part: Part) -> Part:
+    text = part["content"]
+    if not isinstance(text, str) or len(text) > _LONGEST_BLOCK or not _BLOCK.fullmatch(text):
+        return part
+    fields = _literals(text)
+    found = anthropic.part(fields) if fields.get("type") in ("text", "tool_use", "thinking") else None
+    return part if found is None else found
+
+
+def _literals(text: str) -> dict[str, Any]:
+    """The keyword arguments of a repr that are literals; nothing is looked up, nothing is called."""
     try:
-        text = ast.literal_eval(found[1])  # a string literal, by the pattern
-    except (ValueError, SyntaxError):
-        return content
-    return text if isinstance(text, str) else content
+        made = ast.parse(text, mode="eval").body
+        keywords = made.keywords if isinstance(made, ast.Call) else []
+        return {one.arg: ast.literal_eval(one.value) for one in keywords if one.arg is not None}
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return {}
 
 
 def is_answer(span: SpanRecord) -> bool:

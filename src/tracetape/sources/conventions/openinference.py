@@ -22,13 +22,14 @@ from tracetape.sources.conventions.observed import (
     text_value,
 )
 from tracetape.sources.conventions.openinference_tools import tool_of
-from tracetape.sources.conventions.turns import as_sent_by_smolagents
+from tracetape.sources.conventions.turns import as_sent_by_smolagents, whole_turns
 
 __all__ = ["claims", "name", "observe"]
 
 name = "OpenInference"
 
 _KIND = "openinference.span.kind"
+_AGENTS_SDK = "openinference.instrumentation.openai_agents"
 _SWITCH = (
     "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the other OPENINFERENCE_HIDE_… (false is the "
     "default)"
@@ -48,6 +49,8 @@ def observe(span: SpanRecord, around: Around) -> Observed | None:
     kind = strings(span.attributes, _KIND)
     if kind == "LLM":
         return _model_call(span, around)
+    if kind == "TOOL" and span.scope.name == _AGENTS_SDK and span.name.startswith("handoff to "):
+        return None  # another agent goes on; no tool runs
     if kind == "TOOL":
         return tool_of(span, source=name, switch=_SWITCH)
     if kind == "EMBEDDING":
@@ -62,7 +65,7 @@ def _model_call(span: SpanRecord, around: Around) -> Observed | None:
     made = Observed(span=span, kind="llm", boundary="chat", source=name, switch=_SWITCH)
     made.failure = failure_of(span)
     raw_input, raw_output = json_value(attributes, "input.value"), json_value(attributes, "output.value")
-    if not _is_answered(attributes, raw_output, made):
+    if _is_no_call(attributes, raw_output, made):
         return None
     parameters = json_value(attributes, "llm.invocation_parameters")
     parameters = parameters if isinstance(parameters, Mapping) else {}
@@ -80,13 +83,15 @@ def _model_call(span: SpanRecord, around: Around) -> Observed | None:
     return made
 
 
-def _is_answered(attributes: Mapping[str, Any], raw_output: Any, made: Observed) -> bool:
-    """Whether a span of kind LLM is a model's call: it failed, is not over, or has an answer."""
+def _is_no_call(attributes: Mapping[str, Any], raw_output: Any, made: Observed) -> bool:
+    """Whether a span of kind LLM is none of a model's call: LlamaIndex's helpers have such, which prepare one."""
+    if made.span.scope.name != "openinference.instrumentation.llama_index":
+        return False
     if made.failure is not None or made.span.end_ns is None or raw_output is REDACTED or raw_output is CUT:
-        return True
+        return False
     if any(key in _ANSWERED or key.startswith(_TOLD) for key in attributes) or is_left(made.span):
-        return True
-    return bool(_outputs(raw_output, None, attributes)) or answer_of(raw_output) is not None
+        return False
+    return not _outputs(raw_output, None, attributes) and answer_of(raw_output) is None
 
 
 def _model(attributes: Mapping[str, Any], raw_input: Any, parameters: Mapping[str, Any]) -> str | None:
@@ -112,7 +117,9 @@ def _request(
     found = _as_request(raw, attributes, made)
     if found is not None:
         return found
-    given = flat.messages(attributes, "llm.input_messages.", empty=True) or _prompts(attributes)
+    is_agents = made.span.scope.name == _AGENTS_SDK
+    first = 1 if is_agents and not made.span.dropped_attributes else 0
+    given = flat.messages(attributes, "llm.input_messages.", empty=True, first=first) or _prompts(attributes)
     if given is CUT:
         made.gaps.append(_incomplete(made, "input"))
         return None
@@ -123,6 +130,8 @@ def _request(
     tools = [json_value(attributes, key) for key in flat.keys_of(attributes, "llm.tools.", ".tool.json_schema")]
     if made.span.scope.name == "openinference.instrumentation.smolagents":
         given = as_sent_by_smolagents(given)
+    if is_agents:
+        given = whole_turns(given)
     return normal.request(made.model, given, genai.tools(tools), **_words(others))
 
 

@@ -24,11 +24,11 @@ def keys_of(attributes: Mapping[str, Any], prefix: str, suffix: str) -> list[str
     return [key for _, key in sorted(found)]
 
 
-def messages(attributes: Mapping[str, Any], prefix: str, *, empty: bool = False) -> Any:
+def messages(attributes: Mapping[str, Any], prefix: str, *, empty: bool = False, first: int = 0) -> Any:
     """The messages under `prefix` in the normal form; [] where there are none; CUT where attributes are missing
-    that each of them has. empty: one may be without content."""
+    that each of them has. empty: one may be without content. first: where they may begin, beside 0."""
     try:
-        return normal.messages_of([_message(fields, empty) for fields in _by_index(attributes, prefix)])
+        return normal.messages_of([_message(fields, empty) for fields in _by_index(attributes, prefix, first)])
     except _Missing:
         return CUT
 
@@ -61,7 +61,7 @@ def response_of(raw: Any) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _by_index(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
+def _by_index(attributes: Mapping[str, Any], prefix: str, first: int = 0) -> list[dict[str, Any]]:
     found: dict[int, dict[str, Any]] = {}
     size = len(prefix)
     for key, value in attributes.items():
@@ -69,7 +69,8 @@ def _by_index(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]
             number, _, rest = key[size:].partition(".")
             if number.isdecimal() and len(number) < 6 and rest:
                 found.setdefault(int(number), {})[rest] = value
-    if sorted(found) != list(range(len(found))):
+    begin = first if found and min(found) == first else 0
+    if sorted(found) != list(range(begin, begin + len(found))):
         raise _Missing
     return [fields for _, fields in sorted(found.items())]
 

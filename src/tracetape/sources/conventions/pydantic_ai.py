@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tracetape.model.span import SpanRecord
 from tracetape.sources.conventions import names
+from tracetape.sources.conventions.contents import cut, lacking
 from tracetape.sources.conventions.genai import observed_as
 from tracetape.sources.conventions.genai_attributes import Around, named_call, tool_run
-from tracetape.sources.conventions.observed import ABSENT, Observed, json_value
+from tracetape.sources.conventions.observed import ABSENT, CUT, Observed, json_value
 
 __all__ = ["claims", "name", "observe"]
 
@@ -36,4 +37,23 @@ def observe(span: SpanRecord, around: Around) -> Observed | None:
             arguments=json_value(attributes, "tool_arguments"),
             result=attributes.get("tool_response", ABSENT),
         )
-    return None if call is None else observed_as(call, span, around, source=name, switch=_SWITCH)
+    if call is None:
+        return None
+    made = observed_as(call, span, around, source=name, switch=_SWITCH)
+    if made.kind == "embedding":
+        _embedding(made)
+    return made
+
+
+def _embedding(made: Observed) -> None:
+    """Its embedder records texts and vectors, where content is on."""
+    attributes = made.span.attributes
+    texts, vectors = json_value(attributes, "inputs"), json_value(attributes, "embeddings")
+    if isinstance(texts, list):
+        made.inputs = {"model": made.model, "input": texts}
+    if vectors is CUT:
+        made.gaps = [cut(made, "output")]
+    elif isinstance(vectors, list):
+        made.result, made.rank, made.gaps = vectors, 20, []
+    elif made.failure is None:
+        made.gaps = [lacking(made, "output")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -12,10 +13,11 @@ from tracetape.model.messages import Message, Part, tool_calls_of
 from tracetape.sources.conventions.observed import Observed
 from tracetape.sources.formats.json_fields import compact
 
-__all__ = ["Given", "ToolResults", "numbered"]
+__all__ = ["AnswersTold", "Given", "ToolResults", "numbered"]
 
 # Later model calls that are looked at, for the one that goes on with the same conversation.
 _LOOKED_AT = 64
+_digest = hashlib.sha256
 
 
 class Given(NamedTuple):
@@ -67,6 +69,42 @@ class ToolResults:
         listed = self._by_call.get((said, number))
         found = None if listed is None else listed.after(by)
         return None if found is None or found.part.get("id") in self._asked else found
+
+
+class AnswersTold:
+    """Answers that no span has (the Anthropic SDK's own of a stream, say), and a later input does: what stands
+    there behind what their call was asked."""
+
+    def __init__(self, models: Sequence[Observed]) -> None:
+        self._by_beginning: dict[bytes, Message] = {}
+        lengths = {
+            len(one.inputs["messages"])
+            for one in models
+            if one.inputs is not None and one.answer is None and one.failure is None
+        }
+        for one in models if lengths else ():
+            messages = () if one.inputs is None else one.inputs["messages"]
+            before = _digest()
+            for at, message in enumerate(messages):
+                if at in lengths and message.get("role") == "assistant":
+                    self._by_beginning.setdefault(before.digest(), message)
+                before.update(_line(message))
+
+    def after(self, one: Observed) -> list[Message]:
+        """The answer to a call, as a list of one; [] where nothing tells it."""
+        if one.inputs is None or one.failure is not None:
+            return []
+        if not self._by_beginning:
+            return []
+        asked = _digest()
+        for message in one.inputs["messages"]:
+            asked.update(_line(message))
+        found = self._by_beginning.get(asked.digest())
+        return [] if found is None else [found]
+
+
+def _line(message: Message) -> bytes:
+    return compact(message).encode("utf-8", "surrogatepass") + b"\n"
 
 
 def numbered(calls: Sequence[Part]) -> Iterator[tuple[Part, int]]:

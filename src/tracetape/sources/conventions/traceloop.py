@@ -12,7 +12,7 @@ from tracetape.sources.conventions.genai import observed_as
 from tracetape.sources.conventions.genai_attributes import Around, named_call, tool_run
 from tracetape.sources.conventions.langchain import tool_message
 from tracetape.sources.conventions.observed import ABSENT, CUT, Failure, Observed, failure_of, json_value, loaded
-from tracetape.sources.conventions.turns import one_choice, whole_turns, with_call_ids
+from tracetape.sources.conventions.turns import as_turns
 
 __all__ = ["claims", "name", "observe"]
 
@@ -41,7 +41,7 @@ def observe(span: SpanRecord, around: Around) -> Observed | None:
         if call[0] == "vector_db_retrieve":
             return _retrieval(span)
         made = observed_as(call, span, around, source=name, switch=_SWITCH)
-        _mend(made)
+        as_turns(made)
         return made
     if call is None and strings(attributes, "traceloop.span.kind") != "tool":
         return None
@@ -64,16 +64,6 @@ def observe(span: SpanRecord, around: Around) -> Observed | None:
         call_id = kwargs.get("tool_call_id") if isinstance(kwargs, Mapping) else None
         made.call_id = made.call_id or (call_id if isinstance(call_id, str) else None)
     return made
-
-
-def _mend(made: Observed) -> None:
-    """Of OpenAI's Responses it writes each item of a turn as a message."""
-    if made.inputs is not None:
-        messages = with_call_ids(whole_turns(made.inputs["messages"]))
-        made.inputs = {**made.inputs, "messages": messages}
-    reasons = made.span.attributes.get(names.RESPONSE_FINISH_REASONS)
-    if made.answer is not None and isinstance(reasons, list) and len(reasons) < len(made.answer["messages"]):
-        made.answer = made.result = one_choice(made.answer)
 
 
 def _retrieval(span: SpanRecord) -> Observed:

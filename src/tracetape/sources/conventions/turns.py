@@ -6,8 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracetape.model.messages import Message, tool_calls_of
+from tracetape.sources.conventions import names
+from tracetape.sources.conventions.observed import Observed, loaded
 
-__all__ = ["as_sent_by_smolagents", "one_choice", "whole_turns", "with_call_ids"]
+__all__ = ["as_sent_by_smolagents", "as_turns", "whole_turns"]
+
+
+def as_turns(made: Observed) -> None:
+    """Mend a call of OpenAI's Responses, of which Logfire and Traceloop write each item of a turn as a message."""
+    if made.inputs is not None:
+        messages = _with_call_ids(whole_turns(made.inputs["messages"]))
+        made.inputs = {**made.inputs, "messages": messages}
+    reasons = loaded(made.span.attributes.get(names.RESPONSE_FINISH_REASONS))
+    told = len(reasons) if isinstance(reasons, list) else 0
+    if made.answer is not None and told < len(made.answer["messages"]):
+        made.answer = made.result = _one_choice(made.answer)
 
 
 def whole_turns(messages: Sequence[Message]) -> list[Message]:
@@ -38,14 +51,14 @@ def as_sent_by_smolagents(messages: Sequence[Message]) -> list[Message]:
     return made
 
 
-def one_choice(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _one_choice(answer: Mapping[str, Any]) -> dict[str, Any]:
     """An answer's messages as one choice, for the reason of the last."""
     messages = answer["messages"]
     parts = [part for one in messages for part in one["parts"]]
     return {**answer, "messages": [{**messages[-1], "parts": parts}]} if len(messages) > 1 else dict(answer)
 
 
-def with_call_ids(messages: Sequence[Message]) -> list[Message]:
+def _with_call_ids(messages: Sequence[Message]) -> list[Message]:
     """The calls of each turn by the ids that their results have, by position: Traceloop writes the ids of items
     (`fc_…`) where the results have those of calls (`call_…`)."""
     made = list(messages)
