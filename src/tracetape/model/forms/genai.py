@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracetape.model import messages as normal
-from tracetape.model.forms import anthropic, gemini, openai_chat, writing
+from tracetape.model.forms import anthropic, gemini, openai_chat, openai_responses, writing
 from tracetape.model.forms.shapes import OPTIONS, listed, mapped, mapping, parameters_of, string
 
 __all__ = [
@@ -124,6 +124,8 @@ def _part(one: Any) -> normal.Part:
         return normal.media(one.get("modality"), one.get("mime_type"), uri=uri, file_id=one.get("file_id"))
     if kind in ("tool_use", "tool_result"):
         return anthropic.part(one)
+    if kind in ("input_image", "input_file"):
+        return openai_responses.part(one)
     if kind in ("image_url", "input_audio"):
         return openai_chat.part(one)
     return normal.other(one)

@@ -17,7 +17,17 @@ from tracetape.model.forms import openai_chat
 from tracetape.model.forms.openai_responses_writing import raw_answer, raw_request
 from tracetape.model.forms.shapes import OPTIONS, counts_of, listed, mapped, mapping, parameters_of, string
 
-__all__ = ["answer", "input_messages", "is_answer", "is_request", "name", "raw_answer", "raw_request", "request"]
+__all__ = [
+    "answer",
+    "input_messages",
+    "is_answer",
+    "is_request",
+    "name",
+    "part",
+    "raw_answer",
+    "raw_request",
+    "request",
+]
 
 name = "OpenAI responses"
 
@@ -69,7 +79,7 @@ def input_messages(raw: Any) -> list[normal.Message]:
     made: list[normal.Message] = []
     turn: list[normal.Part] | None = None
     for one in listed(raw):
-        role, parts = _item(one) if isinstance(one, Mapping) else ("user", [_part(one)])
+        role, parts = _item(one) if isinstance(one, Mapping) else ("user", [part(one)])
         if role != "assistant":
             made.append(normal.message(role, parts))
             turn = None
@@ -93,9 +103,7 @@ def _item(one: Mapping[str, Any]) -> tuple[str, list[normal.Part]]:
     if one.get("type") in (None, "message") and "role" in one:
         role = string(one.get("role")) or "user"
         content = one.get("content")
-        return role, [_part(part) for part in content] if isinstance(content, list) else openai_chat.content(
-            content
-        )
+        return role, list(map(part, content)) if isinstance(content, list) else openai_chat.content(content)
     return "assistant", [normal.other(one)]
 
 
@@ -104,7 +112,7 @@ def _call_id(one: Mapping[str, Any]) -> Any:
     return one.get("call_id", one.get("id"))
 
 
-def _part(one: Any) -> normal.Part:
+def part(one: Any) -> normal.Part:
     if isinstance(one, Mapping):
         kind = one.get("type")
         if kind == "input_image":

@@ -94,7 +94,8 @@ def seen(
         family = families[kind]
         if family is None:
             continue
-        around = Around((*span.events, *events.get(key_of(span), ())), uploads)
+        parent = None if span.parent_id is None else by_key.get((span.trace_id, span.parent_id))
+        around = Around((*span.events, *events.get(key_of(span), ())), uploads, parent)
         one = family.observe(span, around)
         if one is not None:
             found.append(one)

@@ -62,11 +62,12 @@ _NO_PARAMETERS = frozenset({"model", "stream", "is_stream", "headers"})
 
 
 class Around(NamedTuple):
-    """What else is known of a span: its events, those of log records among them, and uploaded content by address
-    (CUT where it is no JSON)."""
+    """What else is known of a span: its events, those of log records among them, uploaded content by address (CUT
+    where it is no JSON), and the span it is in."""
 
     events: Sequence[Event] = ()
     uploads: Mapping[str, Any] = {}
+    parent: SpanRecord | None = None
 
 
 def named_call(span: SpanRecord) -> tuple[str, str] | None:

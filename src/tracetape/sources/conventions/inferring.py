@@ -109,7 +109,7 @@ class _Runs:
         if isinstance(call_id, str) and call_id in self._by_id:
             found = self._first(self._by_id[call_id], asked, None)
         if found is None and isinstance(name, str) and name in self._by_name:
-            found = self._first(self._by_name[name], asked, call_id)
+            found = self._first(self._by_name[name], asked, None if _is_of_item(call_id) else call_id)
         if found is not None:
             self._taken.add(id(found))
         return found
@@ -126,6 +126,11 @@ class _Runs:
             if (has_its_id and one.boundary == asked.part.get("name")) or _may_be(one, asked.part):
                 return one
         return None
+
+
+def _is_of_item(call_id: object) -> bool:
+    """Whether it is the id of an item of OpenAI's Responses, which Traceloop writes for that of the call."""
+    return isinstance(call_id, str) and call_id.startswith("fc_")
 
 
 def _may_be(run: Observed, call: Part) -> bool:

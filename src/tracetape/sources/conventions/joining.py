@@ -17,6 +17,8 @@ __all__ = ["SpanKey", "joined", "key_of", "tools_inside"]
 SpanKey = tuple[str, str]
 
 _MODELS = ("llm", "embedding")
+# Spans above a framework's own that are looked at for the client's parent.
+_DEEPEST = 100
 
 
 def key_of(span: SpanRecord) -> SpanKey:
@@ -36,7 +38,7 @@ def joined(found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> li
     left = _logfire_pairs(found)
     left = _nested(left, spans)
     left = _same_response(left)
-    return _same_time(left)
+    return _same_time(left, spans)
 
 
 def tools_inside(found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> Mapping[int, list[Observed]]:
@@ -167,13 +169,13 @@ def _is_seen_twice(one: Observed, other: Observed) -> bool:
     return _same_asked(one, other)
 
 
-def _same_time(found: Sequence[Observed]) -> list[Observed]:
+def _same_time(found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> list[Observed]:
     """Of different families, or traces: one lies inside the other, and they say the same as far as they speak."""
     left: list[Observed] = []
     open_: list[Observed] = []
     for one in found:
         open_ = [other for other in open_ if (other.span.end_ns or 0) >= one.span.start_ns]
-        outer = next((other for other in reversed(open_) if _is_same_call(other, one)), None)
+        outer = next((other for other in reversed(open_) if _is_same_call(other, one, spans)), None)
         if outer is None:
             left.append(one)
             if one.kind in _MODELS:
@@ -183,10 +185,10 @@ def _same_time(found: Sequence[Observed]) -> list[Observed]:
     return left
 
 
-def _is_same_call(outer: Observed, inner: Observed) -> bool:
+def _is_same_call(outer: Observed, inner: Observed, spans: Mapping[SpanKey, SpanRecord]) -> bool:
     if outer.kind != inner.kind or outer.kind not in _MODELS:
         return False
-    if outer.span.scope.name == inner.span.scope.name:
+    if inner.span.scope.name in {span.scope.name for span in (outer.span, *outer.others)}:
         return False
     if (inner.span.end_ns or 0) > (outer.span.end_ns or 0):
         return False
@@ -198,8 +200,19 @@ def _is_same_call(outer: Observed, inner: Observed) -> bool:
         return bool(_signature(outer.answer) == _signature(inner.answer))
     if (outer.failure is None) != (inner.failure is None):
         return False
-    # In one trace it would be inside, or beside.
-    return outer.span.trace_id != inner.span.trace_id or outer.span.parent_id == inner.span.parent_id
+    return outer.span.trace_id != inner.span.trace_id or _is_beside(outer.span, inner.span, spans)
+
+
+def _is_beside(outer: SpanRecord, inner: SpanRecord, spans: Mapping[SpanKey, SpanRecord]) -> bool:
+    """Whether one span's parent is above the other: what a framework's callbacks open is nobody's parent."""
+    above: SpanRecord | None = outer
+    passed = 0
+    while above is not None and above.parent_id is not None and passed < _DEEPEST:
+        if above.parent_id == inner.parent_id:
+            return True
+        above = spans.get((above.trace_id, above.parent_id))
+        passed += 1
+    return inner.parent_id is None and above is not None and above.parent_id is None
 
 
 def _same_asked(one: Observed, other: Observed) -> bool:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from tracetape.model import messages as normal
-from tracetape.model.forms import anthropic, openai_chat
+from tracetape.model.forms import anthropic, openai_chat, openai_responses
 from tracetape.sources.conventions.errors_in_text import failure_in
-from tracetape.sources.conventions.observed import ABSENT, Failure, Observed
+from tracetape.sources.conventions.observed import ABSENT, Failure, Observed, loaded
 
-__all__ = ["fields_of", "message", "tool_message"]
+__all__ = ["fields_of", "is_streamed", "message", "tool_message", "with_blocks"]
+
+# Blocks of a message's content that are neither texts nor pictures.
+_ITEMS = ("function_call", "reasoning")
+_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", *_ITEMS)
+# langchain_core's ids of messages: an answer in one piece has its number behind its run's, chunks have not.
+_RUN_ID = re.compile(r'"id": ?"(?:lc_)?run-+[0-9a-f]{8}-[0-9a-f-]{27}(-\d+)?"')
 
 
 def fields_of(value: Any) -> Mapping[str, Any] | None:
@@ -69,6 +76,32 @@ def message(value: Any) -> normal.Message | None:
     return normal.message(role, parts, name=fields.get("name"))
 
 
+def with_blocks(one: normal.Message) -> normal.Message:
+    """A message as Traceloop writes it, with the blocks for the texts of JSON that stand for them; a call that is
+    there twice is left out."""
+    known = {part.get("id") for part in normal.tool_calls_of(one)}
+    made: list[normal.Part] = []
+    for part in one["parts"]:
+        text = part.get("content") if part.get("type") == "text" else None
+        block = loaded(text) if isinstance(text, str) and text.startswith('{"') else None
+        if not isinstance(block, dict) or block.get("type") not in _BLOCKS:
+            made.append(part)
+            continue
+        found = _block(block)
+        if found.get("type") != "tool_call" or found.get("id") not in known:
+            made.append(found)
+    return {**one, "parts": made}
+
+
+def is_streamed(text: str) -> bool:
+    """Whether the dump of an answer, or of what a node of a graph gave, is of one that came in chunks."""
+    found = _RUN_ID.findall(text)
+    return bool(found) and not any(found)
+
+
 def _block(one: Any) -> normal.Part:
     kind = one.get("type") if isinstance(one, Mapping) else None
-    return anthropic.part(one) if kind in ("tool_use", "tool_result", "thinking") else openai_chat.part(one)
+    if kind in _ITEMS:
+        part: normal.Part = openai_responses.input_messages([one])[0]["parts"][0]
+        return part
+    return anthropic.part(one) if kind in _BLOCKS else openai_chat.part(one)

@@ -11,6 +11,7 @@ from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.conventions import openinference_messages as flat
 from tracetape.sources.conventions.contents import content_of, counts, cut, lacking, strings
 from tracetape.sources.conventions.genai_attributes import Around
+from tracetape.sources.conventions.langchain import is_streamed
 from tracetape.sources.conventions.observed import (
     ABSENT,
     CUT,
@@ -30,6 +31,7 @@ name = "OpenInference"
 
 _KIND = "openinference.span.kind"
 _AGENTS_SDK = "openinference.instrumentation.openai_agents"
+_LANGCHAIN = "openinference.instrumentation.langchain"
 _SWITCH = (
     "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the other OPENINFERENCE_HIDE_… (false is the "
     "default)"
@@ -75,6 +77,8 @@ def _model_call(span: SpanRecord, around: Around) -> Observed | None:
         isinstance(raw_input, Mapping) and raw_input.get("stream") is True
     )
     if "stream" in span.name.lower() or any(event.name == "First Token Stream Event" for event in around.events):
+        made.is_stream = True
+    if span.scope.name == _LANGCHAIN and is_streamed(text_value(attributes.get("output.value")) or ""):
         made.is_stream = True
     if is_left(span):
         made.is_stream = made.ended_early = True

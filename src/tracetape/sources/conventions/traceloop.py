@@ -10,8 +10,17 @@ from tracetape.sources.conventions import names
 from tracetape.sources.conventions.contents import lacking, strings
 from tracetape.sources.conventions.genai import observed_as
 from tracetape.sources.conventions.genai_attributes import Around, named_call, tool_run
-from tracetape.sources.conventions.langchain import tool_message
-from tracetape.sources.conventions.observed import ABSENT, CUT, Failure, Observed, failure_of, json_value, loaded
+from tracetape.sources.conventions.langchain import is_streamed, tool_message, with_blocks
+from tracetape.sources.conventions.observed import (
+    ABSENT,
+    CUT,
+    Failure,
+    Observed,
+    failure_of,
+    json_value,
+    loaded,
+    text_value,
+)
 from tracetape.sources.conventions.turns import as_turns
 
 __all__ = ["claims", "name", "observe"]
@@ -20,6 +29,7 @@ name = "Traceloop"
 
 _SWITCH = "set TRACELOOP_TRACE_CONTENT=true (the default)"
 _SCOPE = "opentelemetry.instrumentation."
+_LANGCHAIN = "opentelemetry.instrumentation.langchain"
 _MCP = "opentelemetry.instrumentation.mcp"
 
 
@@ -42,6 +52,8 @@ def observe(span: SpanRecord, around: Around) -> Observed | None:
             return _retrieval(span)
         made = observed_as(call, span, around, source=name, switch=_SWITCH)
         as_turns(made)
+        if span.scope.name == _LANGCHAIN and call[1] == "llm":
+            _of_langchain(made, around)
         return made
     if call is None and strings(attributes, "traceloop.span.kind") != "tool":
         return None
@@ -64,6 +76,16 @@ def observe(span: SpanRecord, around: Around) -> Observed | None:
         call_id = kwargs.get("tool_call_id") if isinstance(kwargs, Mapping) else None
         made.call_id = made.call_id or (call_id if isinstance(call_id, str) else None)
     return made
+
+
+def _of_langchain(made: Observed, around: Around) -> None:
+    if made.inputs is not None:
+        made.inputs = {**made.inputs, "messages": [with_blocks(one) for one in made.inputs["messages"]]}
+    if made.answer is not None:
+        messages = [with_blocks(one) for one in made.answer["messages"]]
+        made.answer = made.result = {**made.answer, "messages": messages}
+    node = None if around.parent is None else text_value(around.parent.attributes.get("traceloop.entity.output"))
+    made.is_stream = made.is_stream or (node is not None and is_streamed(node))
 
 
 def _retrieval(span: SpanRecord) -> Observed:
