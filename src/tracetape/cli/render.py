@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -30,6 +31,8 @@ __all__ = [
 GRADE_STYLE = {EXACT: "green", REBUILT: "yellow", UNUSABLE: "red"}
 _WIDTH_OF_A_FILE = 100
 _NARROWEST = 40
+# Levels of nesting that are written: a reader of JSON stops at 1,024, and each is a call or two.
+_DEEPEST = 5_000
 
 
 def console(stderr: bool = False) -> Console:
@@ -67,7 +70,13 @@ def _terminal_width(stream: TextIO | None) -> int:
 def print_json(value: Any) -> None:
     """One JSON document on standard output, in UTF-8 whatever the terminal's encoding."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str) + b"\n")
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str)
+    except orjson.JSONEncodeError:
+        # Nested deeper than it writes, or with half of a surrogate pair: what is read may be so.
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEPEST))
+        text = json.dumps(value, default=str).encode("ascii")
+    sys.stdout.buffer.write(text + b"\n")
     sys.stdout.buffer.flush()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tracetape.model.span import SpanRecord
+from tracetape.semconv.names import BOUNDARY_NAME
+from tracetape.semconv.read import is_recording_root
 from tracetape.sources.batches import Batch
 from tracetape.sources.conventions import names
 
@@ -31,13 +33,15 @@ class Conversations:
         self._told: dict[str, set[str]] = {}
         self._others: list[SpanRecord | Batch] = []
         self._size = 0
+        self._has_own = False
 
     def note(self, item: SpanRecord | Batch) -> None:
-        if not isinstance(item, SpanRecord):
+        if not isinstance(item, SpanRecord) or _is_own(item):
+            self._has_own = True  # each run of ours is one trace
             return
         attributes = item.attributes
         for key in _KEYS:
-            if key in attributes:
+            if attributes.get(key) not in (None, ""):
                 self._told.setdefault(item.trace_id, set()).add(str(attributes[key]))
                 return
 
@@ -51,5 +55,9 @@ class Conversations:
     def others(self, traces: Collection[str]) -> Sequence[SpanRecord | Batch] | None:
         """What was kept, where every trace is of the same one conversation; else None."""
         said = [self._told.get(trace, set()) for trace in traces]
-        is_one = self._size <= _MOST and len(said[0]) == 1 and all(one == said[0] for one in said)
-        return self._others if is_one else None
+        is_one = len(said[0]) == 1 and all(one == said[0] for one in said)
+        return self._others if is_one and self._size <= _MOST and not self._has_own else None
+
+
+def _is_own(span: SpanRecord) -> bool:
+    return BOUNDARY_NAME in span.attributes or is_recording_root(span)

@@ -70,7 +70,8 @@ class RowCrossings(Crossings):
             elif row in claimed:
                 boundary = claimed[row].crossing.boundary
                 at[row] = position
-                for one in claimed[row].rows:
+                # What began before a crossing that stands apart does not lie inside it.
+                for one in claimed[row].rows if row < len(self._rows) else ():
                     if at[one] < 0:
                         at[one] = position
             else:

@@ -58,8 +58,13 @@ def _beside(steps: Sequence[str], folders: Sequence[Path]) -> Any:
     for folder in folders:
         for place in (folder, *(folder / step for step in above)):
             path = place / steps[-1]
-            if path.is_file() and path.stat().st_size <= _MOST_BYTES:
-                return _parsed(path.read_bytes(), path.name)
+            try:
+                # A link may lead anywhere.
+                is_beside = path.resolve().is_relative_to(folder.resolve())
+                if is_beside and path.is_file() and path.stat().st_size <= _MOST_BYTES:
+                    return _parsed(path.read_bytes(), path.name)
+            except OSError:
+                continue  # the crossing says that it is not there, or cannot be read
     return None
 
 

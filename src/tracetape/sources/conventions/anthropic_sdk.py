@@ -6,7 +6,7 @@ from tracetape.model.span import SpanRecord
 from tracetape.sources.conventions.genai_attributes import Around, model_call, named_call
 from tracetape.sources.conventions.observed import Observed
 
-__all__ = ["claims", "name", "observe"]
+__all__ = ["claims", "name", "observe", "owns"]
 
 name = "Anthropic's SDK"
 
@@ -14,8 +14,12 @@ _SCOPE = "com.anthropic.sdk.python"
 _SWITCH = "set ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE=content (metadata is the default)"
 
 
+def owns(scope: str) -> bool:
+    return scope == _SCOPE
+
+
 def claims(span: SpanRecord) -> bool:
-    return span.scope.name == _SCOPE or "anthropic.request.id" in span.attributes
+    return "anthropic.request.id" in span.attributes
 
 
 def observe(span: SpanRecord, around: Around) -> Observed | None:

@@ -11,7 +11,17 @@ import orjson
 from tracetape.model.span import Gap
 from tracetape.sources.conventions.observed import ABSENT, CUT, REDACTED, Observed, loaded, text_value
 
-__all__ = ["content_of", "counts", "cut", "lacking", "strings"]
+__all__ = [
+    "Missing",
+    "by_index",
+    "content_of",
+    "counts",
+    "cut",
+    "incomplete",
+    "is_whole_call",
+    "lacking",
+    "strings",
+]
 
 
 def content_of(made: Observed, found: Any) -> None:
@@ -41,6 +51,45 @@ def _ends_early(text: str) -> bool:
     except orjson.JSONDecodeError as error:
         return error.pos >= len(error.doc)
     return False
+
+
+class Missing(Exception):
+    """Of flattened attributes one is missing that must be there: dropped on the way, masked, cut."""
+
+
+def by_index(attributes: Mapping[str, Any], prefix: str, first: int = 0) -> list[dict[str, Any]]:
+    """The attributes `prefix N .rest` as a mapping for each N, in order. first: where they may begin, beside 0.
+
+    Raises Missing where a number between is not there.
+    """
+    found: dict[int, dict[str, Any]] = {}
+    size = len(prefix)
+    for key, value in attributes.items():
+        if key.startswith(prefix):
+            number, _, rest = key[size:].partition(".")
+            if number.isdecimal() and len(number) < 6 and rest:
+                found.setdefault(int(number), {})[rest] = value
+    begin = first if found and min(found) == first else 0
+    if sorted(found) != list(range(begin, begin + len(found))):
+        raise Missing
+    return [fields for _, fields in sorted(found.items())]
+
+
+def is_whole_call(called: Any, arguments: Any) -> bool:
+    """Whether a flattened tool call has its name and its arguments to the end."""
+    name, given = text_value(called), text_value(arguments)
+    if not name or given is None:
+        return bool(name) and isinstance(arguments, Mapping)
+    return given[:1] not in ("{", "[") or loaded(given) is not CUT or not _ends_early(given)
+
+
+def incomplete(made: Observed, what: str) -> Gap:
+    return Gap(
+        "ATTRIBUTES_MISSING",
+        f"the {what} is not whole: of its flattened attributes some are missing or cut. Raise "
+        "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT (128 by default), and look at what drops attributes on the way",
+        made.where,
+    )
 
 
 def lacking(made: Observed, what: str) -> Gap:

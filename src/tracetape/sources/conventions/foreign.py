@@ -34,16 +34,23 @@ from tracetape.sources.formats.json_fields import compact
 __all__ = ["FAMILIES", "Family", "Seen", "is_foreign", "seen"]
 
 
+# Of asyncio, and of anyio on trio.
+_CANCELLATIONS = ("CancelledError", "Cancelled")
+
+
 class Family(Protocol):
-    """The spans of one family. A module with these three names is one.
+    """The spans of one family. A module with these four names is one.
 
     name:     for messages.
-    claims:   whether a span is one of the family's, by its scope, else by its attributes.
+    owns:     whether a scope is one of the family's: whatever attributes others have added, its spans are.
+    claims:   whether a span of nobody's scope is, by its attributes.
     observe:  what such a span shows of a call; None for structure.
     """
 
     @property
     def name(self) -> str: ...
+
+    def owns(self, scope: str) -> bool: ...
 
     def claims(self, span: SpanRecord) -> bool: ...
 
@@ -68,7 +75,12 @@ class Seen(NamedTuple):
 
 def is_foreign(span: SpanRecord) -> bool:
     """Whether a family is likely to claim a span: cheap."""
-    return any(one.claims(span) for one in FAMILIES)
+    return _family_of(span) is not None
+
+
+def _family_of(span: SpanRecord) -> Family | None:
+    owner = next((one for one in FAMILIES if one.owns(span.scope.name)), None)
+    return owner or next((one for one in FAMILIES if one.claims(span)), None)
 
 
 def seen(
@@ -90,7 +102,7 @@ def seen(
         # By scope and attributes, of which a program has few sets.
         kind = (span.scope.name, frozenset(span.attributes))
         if kind not in families:
-            families[kind] = next((one for one in FAMILIES if one.claims(span)), None)
+            families[kind] = _family_of(span)
         family = families[kind]
         if family is None:
             continue
@@ -143,7 +155,7 @@ def _crossing(one: Observed) -> Crossing:
         outcome = "streamed"
         stream_end = "raised" if failure is not None else "abandoned" if one.ended_early else "finished"
     elif failure is not None:
-        outcome = "raised"
+        outcome = "cancelled" if (failure.type or "").rpartition(".")[2] in _CANCELLATIONS else "raised"
     output, grade = _outcome(one, outcome, gaps)
     if one.inputs is None and grade == EXACT:
         grade = REBUILT
@@ -174,9 +186,9 @@ def _outcome(one: Observed, outcome: str, gaps: list[Gap]) -> tuple[Payload | No
     if outcome == "unfinished":
         gaps.append(Gap("UNFINISHED", "the call had not ended when the trace did", one.where))
         return None, UNUSABLE
-    if outcome == "raised" and one.failure is not None:
+    if outcome in ("raised", "cancelled") and one.failure is not None:
         gaps.append(Gap("NORMALISED", _of_failure(one.failure), one.where))
-        return Payload.of(compact(_exception(one.failure))), REBUILT
+        return Payload.of(_exception(one.failure)), REBUILT
     if one.result is ABSENT:
         if not gaps:
             gaps.append(Gap("PAYLOAD_MISSING", f"{one.source} has not recorded what came back", one.where))
@@ -186,11 +198,11 @@ def _outcome(one: Observed, outcome: str, gaps: list[Gap]) -> tuple[Payload | No
         gaps.append(
             Gap("STREAM_ASSEMBLED", "of the stream its assembled answer is known, not its chunks", one.where)
         )
-        raised = "" if one.failure is None else f',"error":{compact(_exception(one.failure))}'
+        raised = "" if one.failure is None else f',"error":{_exception(one.failure)}'
         return Payload.of(f'{{"items":[{value.text}]{raised}}}'), REBUILT
     if one.is_whole:
         return value, EXACT
-    if not any(gap.code == "FROM_NEXT_INPUT" for gap in gaps):
+    if not any(gap.code in ("FROM_NEXT_INPUT", "CONTENT_NOT_RECORDED") for gap in gaps):
         gaps.append(Gap("NORMALISED", _of_result(one), one.where))
     return value, REBUILT
 
@@ -217,11 +229,16 @@ def _of_result(one: Observed) -> str:
     return f"the result is what {one.source} has kept of it"
 
 
-def _exception(failure: Failure) -> dict[str, Any]:
+def _exception(failure: Failure) -> str:
+    """As it is stored; halves of surrogate pairs are question marks."""
     title = failure.type or "Exception"
     known = getattr(builtins, title, None)
     module, _, name = title.rpartition(".")
     if isinstance(known, type) and issubclass(known, BaseException):
         module, name = "builtins", title
-    message = failure.message.encode("utf-8", "replace").decode("utf-8")
-    return {TAG: "exception", CLASS: f"{module or 'unknown'}:{name}", "args": [message] if message else []}
+    args = [failure.message] if failure.message else []
+    return (
+        compact({TAG: "exception", CLASS: f"{module or 'unknown'}:{name}", "args": args})
+        .encode("utf-8", "replace")
+        .decode("utf-8")
+    )

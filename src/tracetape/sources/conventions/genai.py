@@ -8,9 +8,16 @@ from tracetape.sources.conventions.genai_attributes import Around, model_call, n
 from tracetape.sources.conventions.memories import embedding, memory, retrieval
 from tracetape.sources.conventions.observed import Observed
 
-__all__ = ["claims", "name", "observe"]
+__all__ = ["OFFICIAL", "claims", "name", "observe", "owns"]
 
 name = "OpenTelemetry's GenAI instrumentation"
+
+OFFICIAL = (
+    "opentelemetry.instrumentation.genai.",
+    "opentelemetry.instrumentation.google_genai",
+    "opentelemetry.instrumentation.openai_v2",
+)
+"""Beginnings of the scopes."""
 
 _SWITCH = (
     "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT to SPAN_ONLY, SPAN_AND_EVENT, or EVENT_ONLY with the "
@@ -19,6 +26,10 @@ _SWITCH = (
 _OLD_SWITCH = (
     "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true, and keep the log events beside the spans"
 )
+
+
+def owns(scope: str) -> bool:
+    return scope.startswith(OFFICIAL)
 
 
 def claims(span: SpanRecord) -> bool:

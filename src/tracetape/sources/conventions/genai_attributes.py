@@ -10,7 +10,7 @@ from tracetape.model.forms import genai
 from tracetape.model.forms.shapes import mapped
 from tracetape.model.span import Event, Gap, SpanRecord
 from tracetape.sources.conventions import names
-from tracetape.sources.conventions.contents import content_of, counts, cut, lacking, strings
+from tracetape.sources.conventions.contents import content_of, counts, cut, incomplete, lacking, strings
 from tracetape.sources.conventions.genai_before import choices_in, flattened, messages_in
 from tracetape.sources.conventions.observed import (
     ABSENT,
@@ -148,14 +148,17 @@ def _request(span: SpanRecord, around: Around, made: Observed) -> normal.Request
     found = _content(span, around, made, names.INPUT_MESSAGES, "input")
     messages = genai.messages(found) if isinstance(found, list) else None
     if messages is None and found is ABSENT:
-        messages = messages_in(around.events) or flattened(attributes, names.OLD_PROMPT)
+        messages = messages_in(around.events) or flattened(attributes, names.OLD_PROMPT) or None
+    if messages is CUT:
+        made.gaps.append(incomplete(made, "input"))
+        return None
     if messages is None:
         if found is not CUT:
             made.gaps.append(lacking(made, "input"))
         return None
-    system = _content(span, around, made, names.SYSTEM_INSTRUCTIONS, None)
+    system = _content(span, around, made, names.SYSTEM_INSTRUCTIONS, "system instructions")
     head = genai.parts(system) if isinstance(system, (list, str)) else []
-    tools = _content(span, around, made, names.TOOL_DEFINITIONS, None)
+    tools = _content(span, around, made, names.TOOL_DEFINITIONS, "definitions of tools")
     parameters = {
         key[len(_REQUEST) :].replace(".", "_"): loaded_parameter(value)
         for key, value in attributes.items()
@@ -184,7 +187,11 @@ def _answer(span: SpanRecord, around: Around, made: Observed) -> normal.Answer |
     if found is CUT:
         return None
     choices = choices_in(around.events)
-    if choices is None and (listed := flattened(attributes, names.OLD_COMPLETION)):
+    listed = flattened(attributes, names.OLD_COMPLETION) if choices is None else []
+    if listed is CUT:
+        made.gaps.append(incomplete(made, "output"))
+        return None
+    if listed:
         choices = (
             listed,
             [text_value(attributes.get(f"gen_ai.completion.{at}.finish_reason")) for at in range(len(listed))],
@@ -203,9 +210,12 @@ def _is_empty(found: Sequence[Any], about: Mapping[str, Any]) -> bool:
     return not (about["reasons"] or about["response_id"] or any(one.get("parts") for one in mapped(found)))
 
 
-def _content(span: SpanRecord, around: Around, made: Observed, key: str, what: str | None) -> Any:
-    """Content wherever it lives: the attribute, the details event, an upload. ABSENT, or CUT with a gap."""
+def _content(span: SpanRecord, around: Around, made: Observed, key: str, what: str) -> Any:
+    """Content wherever it lives: the attribute, the details event, an upload; a text that is no JSON as it is.
+    ABSENT, or CUT with a gap."""
     found = json_value(span.attributes, key)
+    if found is CUT and (text := text_value(span.attributes[key])) and text[:1] not in ("[", "{"):
+        return text
     if found is ABSENT:
         for event in around.events:
             if event.name == _DETAILS and key in event.attributes:
@@ -215,12 +225,11 @@ def _content(span: SpanRecord, around: Around, made: Observed, key: str, what: s
         if address is not None:
             found = around.uploads.get(address, ABSENT)
             if found is ABSENT:
-                if what is not None:
-                    made.gaps.append(_upload_missing(made, what, address))
+                made.gaps.append(_upload_missing(made, what, address))
                 return CUT
-    if found is CUT and what is not None:
+    if found is CUT:
         made.gaps.append(cut(made, what))
-    return ABSENT if found is REDACTED or (what is not None and _is_hollow(found)) else found
+    return ABSENT if found is REDACTED or _is_hollow(found) else found
 
 
 def _is_hollow(found: Any) -> bool:
@@ -242,6 +251,7 @@ def _upload_missing(made: Observed, what: str, address: str) -> Gap:
     return Gap(
         "UPLOAD_MISSING",
         f"the {what} was uploaded to {address[:200]!r}, and is not beside the spans: put the folder of uploads "
-        "beside their file, or set TRACETAPE_UPLOADS to where it is. A full queue drops uploads: it may be lost",
+        "beside their file, or set TRACETAPE_UPLOADS to its place. A full queue drops uploads; a file may be "
+        "unreadable",
         made.where,
     )

@@ -9,7 +9,8 @@ from tracetape.model import messages as normal
 from tracetape.model.forms import openai_chat
 from tracetape.model.span import Event
 from tracetape.sources.conventions import names
-from tracetape.sources.conventions.observed import loaded_parameter, text_value
+from tracetape.sources.conventions.contents import Missing, by_index, is_whole_call
+from tracetape.sources.conventions.observed import CUT, loaded_parameter, text_value
 from tracetape.sources.formats.otlp_logs import BODY
 
 __all__ = ["choices_in", "flattened", "messages_in"]
@@ -56,31 +57,26 @@ def _body(event: Event) -> Mapping[str, Any]:
     return content if isinstance(content, Mapping) else told
 
 
-def flattened(attributes: Mapping[str, Any], prefix: str) -> list[normal.Message] | None:
-    """`gen_ai.prompt.0.role`, `gen_ai.prompt.0.content`, …: messages by index, as families wrote before 2025."""
-    by_index: dict[int, dict[str, Any]] = {}
-    for key, value in attributes.items():
-        if key.startswith(prefix):
-            number, _, rest = key[len(prefix) :].partition(".")
-            if number.isdecimal() and len(number) < 6 and rest:
-                by_index.setdefault(int(number), {})[rest] = value
-    if not by_index:
-        return None
-    return normal.messages_of(_of_flat(one) for _, one in sorted(by_index.items()))
+def flattened(attributes: Mapping[str, Any], prefix: str) -> Any:
+    """`gen_ai.prompt.0.role`, `gen_ai.prompt.0.content`, …: messages by index, as families wrote before 2025; []
+    where there are none; CUT where attributes are missing that each of them has."""
+    try:
+        return normal.messages_of([_of_flat(one) for one in by_index(attributes, prefix)])
+    except Missing:
+        return CUT
 
 
 def _of_flat(flat: Mapping[str, Any]) -> normal.Message:
-    calls: dict[int, dict[str, Any]] = {}
-    for key, value in flat.items():
-        if key.startswith("tool_calls."):
-            number, _, rest = key[len("tool_calls.") :].partition(".")
-            if number.isdecimal() and len(number) < 6:
-                calls.setdefault(int(number), {})[rest] = value
+    calls = by_index(flat, "tool_calls.")
+    if "role" not in flat or any(not is_whole_call(one.get("name"), one.get("arguments")) for one in calls):
+        raise Missing
+    if flat["role"] in ("user", "system", "tool") and "content" not in flat:
+        raise Missing
     content = loaded_parameter(text_value(flat.get("content")))
     raw: dict[str, Any] = {
-        "role": flat.get("role", "assistant"),
+        "role": flat["role"],
         "content": content if isinstance(content, list) else text_value(flat.get("content")),
         "tool_call_id": flat.get("tool_call_id"),
-        "tool_calls": [{"id": one.get("id"), "function": one} for _, one in sorted(calls.items())],
+        "tool_calls": [{"id": one.get("id"), "function": one} for one in calls],
     }
     return openai_chat.message(raw)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tracetape.model.messages import Part, tool_calls_of
@@ -57,7 +57,8 @@ def infer(found: Sequence[Observed]) -> tuple[list[Inferred], list[Gap]]:
     ]
     if not asked:
         return [], []
-    runs = _Runs([one for one in found if one.kind == "tool"])
+    repeated = {one for one, count in Counter(one.part.get("id") for one in asked).items() if count > 1}
+    runs = _Runs([one for one in found if one.kind == "tool"], repeated)
     results = ToolResults(models, {one.part.get("id") for one in asked} - {None})
     made: list[Inferred] = []
     gaps: list[Gap] = []
@@ -91,9 +92,13 @@ def _is_handoff(call: Part, response: Part) -> bool:
 
 
 class _Runs:
-    """The tools' own spans, each of which is the run of one call. Asked in start order."""
+    """The tools' own spans, each of which is the run of one call. Asked in start order.
 
-    def __init__(self, tools: Sequence[Observed]) -> None:
+    repeated: ids that several calls have, which tell nothing by themselves.
+    """
+
+    def __init__(self, tools: Sequence[Observed], repeated: Collection[object]) -> None:
+        self._repeated = repeated
         self._taken: set[int] = set()
         self._by_id: dict[str, deque[Observed]] = {}
         self._by_name: dict[str, deque[Observed]] = {}
@@ -123,7 +128,8 @@ class _Runs:
             if id(one) in self._taken or (other_than and one.call_id):
                 continue
             has_its_id = one.call_id is not None and one.call_id == asked.part.get("id")
-            if (has_its_id and one.boundary == asked.part.get("name")) or _may_be(one, asked.part):
+            is_told = has_its_id and one.call_id not in self._repeated and one.boundary == asked.part.get("name")
+            if is_told or _may_be(one, asked.part):
                 return one
         return None
 

@@ -85,7 +85,8 @@ def _nested(found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> l
         if len(children) > 1 and not any(child.failure for child in children):
             gone.add(id(one))  # a wrapper around several calls
             continue
-        for child in children:
+        # Those that have succeeded first: what a framework has tried again was no failure of its call.
+        for child in sorted(children, key=lambda child: child.failure is not None):
             if id(child) not in gone:
                 _take(one, child)
                 gone.add(id(child))

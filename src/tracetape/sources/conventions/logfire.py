@@ -15,7 +15,7 @@ from tracetape.sources.conventions.genai_attributes import Around, named_call
 from tracetape.sources.conventions.observed import Observed, json_value
 from tracetape.sources.conventions.turns import as_turns
 
-__all__ = ["claims", "is_answer", "name", "observe"]
+__all__ = ["claims", "is_answer", "name", "observe", "owns"]
 
 name = "Logfire"
 
@@ -24,8 +24,12 @@ _LONGEST_BLOCK = 1_000_000
 _SWITCH = "leave scrubbing and OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT as they are by default"
 
 
+def owns(scope: str) -> bool:
+    return scope.startswith("logfire.")
+
+
 def claims(span: SpanRecord) -> bool:
-    return span.scope.name.startswith("logfire.") or "logfire.msg_template" in span.attributes
+    return "logfire.msg_template" in span.attributes
 
 
 def observe(span: SpanRecord, around: Around) -> Observed | None:

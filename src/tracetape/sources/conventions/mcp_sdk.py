@@ -8,14 +8,19 @@ from tracetape.sources.conventions.contents import strings
 from tracetape.sources.conventions.genai_attributes import Around, tool_run
 from tracetape.sources.conventions.observed import Observed, json_value
 
-__all__ = ["claims", "name", "observe"]
+__all__ = ["claims", "name", "observe", "owns"]
 
 name = "the MCP SDK"
 
+_SCOPE = "mcp-python-sdk"
 _CURE = (
     'mark the function that calls the tool with @tracetape.boundary(kind="tool"), or add Traceloop\'s '
     "opentelemetry-instrumentation-mcp, which records arguments and results"
 )
+
+
+def owns(scope: str) -> bool:
+    return scope == _SCOPE
 
 
 def claims(span: SpanRecord) -> bool:

@@ -78,8 +78,14 @@ def memory(span: SpanRecord, operation: str, *, source: str, switch: str) -> Obs
         records = ABSENT
     made.inputs = given
     if records is ABSENT and not operation.startswith("search"):
-        # They give nothing back that anybody records.
         made.result, made.is_whole = None, False
+        made.gaps.append(
+            Gap(
+                "CONTENT_NOT_RECORDED",
+                f"{source} records nothing that {operation} gives back, whatever is switched on: None is served",
+                made.where,
+            )
+        )
     else:
         content_of(made, records)
     return made

@@ -7,9 +7,9 @@ from typing import Any
 
 from tracetape.model import messages as normal
 from tracetape.model.forms import answer_of, gemini, genai, openai_chat, request_of
-from tracetape.model.span import Gap, SpanRecord
+from tracetape.model.span import SpanRecord
 from tracetape.sources.conventions import openinference_messages as flat
-from tracetape.sources.conventions.contents import content_of, counts, cut, lacking, strings
+from tracetape.sources.conventions.contents import content_of, counts, cut, incomplete, lacking, strings
 from tracetape.sources.conventions.genai_attributes import Around
 from tracetape.sources.conventions.langchain import is_streamed
 from tracetape.sources.conventions.observed import (
@@ -25,7 +25,7 @@ from tracetape.sources.conventions.observed import (
 from tracetape.sources.conventions.openinference_tools import tool_of
 from tracetape.sources.conventions.turns import as_sent_by_smolagents, whole_turns
 
-__all__ = ["claims", "name", "observe"]
+__all__ = ["claims", "name", "observe", "owns"]
 
 name = "OpenInference"
 
@@ -42,8 +42,12 @@ _TOLD = "llm.output_messages."
 _ANSWERED = ("llm.finish_reason", "llm.token_count.total", "llm.token_count.completion")
 
 
+def owns(scope: str) -> bool:
+    return scope.startswith("openinference.")
+
+
 def claims(span: SpanRecord) -> bool:
-    return _KIND in span.attributes or span.scope.name.startswith("openinference.")
+    return _KIND in span.attributes
 
 
 def observe(span: SpanRecord, around: Around) -> Observed | None:
@@ -125,7 +129,7 @@ def _request(
     first = 1 if is_agents and not made.span.dropped_attributes else 0
     given = flat.messages(attributes, "llm.input_messages.", empty=True, first=first) or _prompts(attributes)
     if given is CUT:
-        made.gaps.append(_incomplete(made, "input"))
+        made.gaps.append(incomplete(made, "input"))
         return None
     if not given:
         made.gaps.append(lacking(made, "input"))
@@ -200,7 +204,7 @@ def _answer(attributes: Mapping[str, Any], raw: Any, made: Observed) -> None:
         return
     told = flat.messages(attributes, _TOLD) or _outputs(raw, text if raw is CUT else None, attributes)
     if told is CUT or (told and made.span.dropped_attributes):
-        made.gaps.append(_incomplete(made, "output"))
+        made.gaps.append(incomplete(made, "output"))
         return
     if told:
         response_id, model = flat.response_of(raw)
@@ -233,15 +237,6 @@ def _is_output(one: Any) -> bool:
     return isinstance(one, Mapping) and "text" in one and not set(one) - {"text", "tool_calls", "logprobs"}
 
 
-def _incomplete(made: Observed, what: str) -> Gap:
-    return Gap(
-        "ATTRIBUTES_MISSING",
-        f"the {what} is not whole: of its flattened attributes some are missing. Raise "
-        "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT (128 by default), and look at what drops attributes on the way",
-        made.where,
-    )
-
-
 def _embedding(span: SpanRecord) -> Observed:
     attributes = span.attributes
     made = Observed(span=span, kind="embedding", boundary="embeddings", source=name, switch=_SWITCH)
@@ -268,7 +263,7 @@ def _embedding(span: SpanRecord) -> Observed:
     keys = flat.keys_of(attributes, "embedding.embeddings.", ".embedding.vector")
     vectors = [json_value(attributes, key) for key in keys]
     if keys and (len(texts) > len(keys) or keys[-1] != f"embedding.embeddings.{len(keys) - 1}.embedding.vector"):
-        made.gaps.append(_incomplete(made, "output"))
+        made.gaps.append(incomplete(made, "output"))
         return made
     if vectors and all(isinstance(one, list) for one in vectors):
         made.result, made.rank = vectors, 20

@@ -7,6 +7,7 @@ from typing import Any
 
 from tracetape.model import messages as normal
 from tracetape.model.forms.shapes import listed, mapped, mapping
+from tracetape.sources.conventions.contents import Missing, by_index, is_whole_call
 from tracetape.sources.conventions.langchain import fields_of
 from tracetape.sources.conventions.observed import CUT, text_value
 
@@ -28,20 +29,16 @@ def messages(attributes: Mapping[str, Any], prefix: str, *, empty: bool = False,
     """The messages under `prefix` in the normal form; [] where there are none; CUT where attributes are missing
     that each of them has. empty: one may be without content. first: where they may begin, beside 0."""
     try:
-        return normal.messages_of([_message(fields, empty) for fields in _by_index(attributes, prefix, first)])
-    except _Missing:
+        return normal.messages_of([_message(fields, empty) for fields in by_index(attributes, prefix, first)])
+    except Missing:
         return CUT
-
-
-class _Missing(Exception):
-    """An attribute that must be there is not: dropped on the way, or masked."""
 
 
 def documents(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
     """The documents under `prefix`: id, content, score, metadata; [] where some are missing."""
     try:
-        listed = _by_index(attributes, prefix)
-    except _Missing:
+        listed = by_index(attributes, prefix)
+    except Missing:
         return []
     return [{key.removeprefix("document."): one for key, one in fields.items()} for fields in listed]
 
@@ -61,39 +58,25 @@ def response_of(raw: Any) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _by_index(attributes: Mapping[str, Any], prefix: str, first: int = 0) -> list[dict[str, Any]]:
-    found: dict[int, dict[str, Any]] = {}
-    size = len(prefix)
-    for key, value in attributes.items():
-        if key.startswith(prefix):
-            number, _, rest = key[size:].partition(".")
-            if number.isdecimal() and len(number) < 6 and rest:
-                found.setdefault(int(number), {})[rest] = value
-    begin = first if found and min(found) == first else 0
-    if sorted(found) != list(range(begin, begin + len(found))):
-        raise _Missing
-    return [fields for _, fields in sorted(found.items())]
-
-
 def _message(fields: Mapping[str, Any], empty: bool) -> normal.Message:
     get = {key.removeprefix("message."): value for key, value in fields.items()}.get
     role = text_value(get("role"))
     content = text_value(get("content"))
     if role is None:
-        raise _Missing
+        raise Missing
     if role in ("tool", "function"):
         if content is None:
-            raise _Missing
+            raise Missing
         response = normal.tool_response(text_value(get("tool_call_id")), content, name=text_value(get("name")))
         return normal.message("tool", [response])
     inner = {key.removeprefix("message."): value for key, value in fields.items()}
-    blocks = [_block(one) for one in _by_index(inner, "contents.")]
+    blocks = [_block(one) for one in by_index(inner, "contents.")]
     parts = [one for one in blocks if one is not None]
     called = text_value(get("tool_call_id"))  # of LiteLLM's Responses, whose calls have the ids of items
     if content is not None and not any(part["type"] == "text" for part in parts):
         parts.append(normal.text(content))
     known = {part["id"] for part in parts if part["type"] == "tool_call"}
-    for one in _by_index(inner, "tool_calls."):
+    for one in by_index(inner, "tool_calls."):
         call = _call(one)
         if called is not None and sum(key.endswith("function.name") for key in inner) == 1:
             call["id"] = called
@@ -102,15 +85,15 @@ def _message(fields: Mapping[str, Any], empty: bool) -> normal.Message:
     if (function := text_value(get("function_call_name"))) is not None:
         parts.append(normal.tool_call(None, function, text_value(get("function_call_arguments_json"))))
     if not parts and not empty:
-        raise _Missing
+        raise Missing
     return normal.message(role, parts, name=text_value(get("name")))
 
 
 def _call(fields: Mapping[str, Any]) -> normal.Part:
     called = text_value(fields.get("tool_call.function.name"))
     arguments = text_value(fields.get("tool_call.function.arguments"))
-    if called is None or arguments is None:
-        raise _Missing
+    if called is None or arguments is None or not is_whole_call(called, arguments):
+        raise Missing
     return normal.tool_call(text_value(fields.get("tool_call.id")), called, arguments)
 
 

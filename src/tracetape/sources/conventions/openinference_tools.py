@@ -11,7 +11,15 @@ from tracetape.sources.conventions.contents import strings
 from tracetape.sources.conventions.errors_in_text import failure_in
 from tracetape.sources.conventions.genai_attributes import tool_run
 from tracetape.sources.conventions.langchain import tool_message
-from tracetape.sources.conventions.observed import ABSENT, CUT, Failure, Observed, json_value, text_value
+from tracetape.sources.conventions.observed import (
+    ABSENT,
+    CUT,
+    REDACTED,
+    Failure,
+    Observed,
+    json_value,
+    text_value,
+)
 
 __all__ = ["tool_of"]
 
@@ -52,6 +60,8 @@ def _arguments(span: SpanRecord) -> Any:
     given = json_value(attributes, "input.value")
     if given is ABSENT:
         return json_value(attributes, "tool.parameters") if "tool.json_schema" in attributes else ABSENT
+    if given is REDACTED:
+        return ABSENT
     if given is CUT:
         text = text_value(attributes["input.value"]) or ""
         return CUT if text[:1] in ("{", "[") else text

@@ -9,7 +9,7 @@ from tracetape.sources.conventions.genai import observed_as
 from tracetape.sources.conventions.genai_attributes import Around, named_call, tool_run
 from tracetape.sources.conventions.observed import ABSENT, CUT, Observed, json_value
 
-__all__ = ["claims", "name", "observe"]
+__all__ = ["claims", "name", "observe", "owns"]
 
 name = "PydanticAI"
 
@@ -17,12 +17,12 @@ _SCOPE = "pydantic-ai"
 _SWITCH = "InstrumentationSettings(include_content=True)"
 
 
+def owns(scope: str) -> bool:
+    return scope == _SCOPE
+
+
 def claims(span: SpanRecord) -> bool:
-    return (
-        span.scope.name == _SCOPE
-        or names.AGENT_CALL_ID in span.attributes
-        or "model_request_parameters" in span.attributes
-    )
+    return names.AGENT_CALL_ID in span.attributes or "model_request_parameters" in span.attributes
 
 
 def observe(span: SpanRecord, around: Around) -> Observed | None:

@@ -8,7 +8,7 @@ from typing import Any
 from tracetape.model.span import SpanRecord
 from tracetape.sources.conventions import names
 from tracetape.sources.conventions.contents import lacking, strings
-from tracetape.sources.conventions.genai import observed_as
+from tracetape.sources.conventions.genai import OFFICIAL, observed_as
 from tracetape.sources.conventions.genai_attributes import Around, named_call, tool_run
 from tracetape.sources.conventions.langchain import is_streamed, tool_message, with_blocks
 from tracetape.sources.conventions.observed import (
@@ -23,7 +23,7 @@ from tracetape.sources.conventions.observed import (
 )
 from tracetape.sources.conventions.turns import as_turns
 
-__all__ = ["claims", "name", "observe"]
+__all__ = ["claims", "name", "observe", "owns"]
 
 name = "Traceloop"
 
@@ -33,14 +33,13 @@ _LANGCHAIN = "opentelemetry.instrumentation.langchain"
 _MCP = "opentelemetry.instrumentation.mcp"
 
 
+def owns(scope: str) -> bool:
+    """It begins as the official ones do."""
+    return scope == "traceloop.tracer" or (scope.startswith(_SCOPE) and not scope.startswith(OFFICIAL))
+
+
 def claims(span: SpanRecord) -> bool:
-    """By its attributes, or its scope: that begins as the official ones do, without `genai` in it."""
-    scope = span.scope.name
-    if scope.startswith(_SCOPE) and not scope.startswith(
-        ("opentelemetry.instrumentation.genai.", "opentelemetry.instrumentation.google_genai")
-    ):
-        return scope != "opentelemetry.instrumentation.openai_v2"
-    return scope == "traceloop.tracer" or any(key.startswith("traceloop.") for key in span.attributes)
+    return any(key.startswith("traceloop.") for key in span.attributes)
 
 
 def observe(span: SpanRecord, around: Around) -> Observed | None:

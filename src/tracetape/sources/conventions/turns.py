@@ -13,7 +13,10 @@ __all__ = ["as_sent_by_smolagents", "as_turns", "whole_turns"]
 
 
 def as_turns(made: Observed) -> None:
-    """Mend a call of OpenAI's Responses, of which Logfire and Traceloop write each item of a turn as a message."""
+    """Mend a model call of OpenAI's Responses, of which Logfire and Traceloop write each item of a turn as a
+    message; leave others as they are."""
+    if made.kind != "llm":
+        return
     if made.inputs is not None:
         messages = _with_call_ids(whole_turns(made.inputs["messages"]))
         made.inputs = {**made.inputs, "messages": messages}
