@@ -16,13 +16,17 @@ _Kind = inspect.Parameter
 
 class Names:
     """Of one function. `name` is its qualified name: one with a dot whose first parameter is named as a receiver
-    is a method, and `classmethod` over a boundary hands the class in as a plain argument."""
+    is a method, and `classmethod` over a boundary hands the class in as a plain argument.
+
+    defaults:  of its parameters.
+    """
 
     def __init__(self, target: Any, name: str, *, static: bool) -> None:
         try:
             whole: inspect.Signature | None = inspect.signature(target)
         except (ValueError, TypeError):
             whole = None
+        self.defaults: Mapping[str, Any] = {} if whole is None else _defaults(whole)
         rest = None if static or whole is None else _without_first(whole)
         first = next(iter(whole.parameters), "") if whole is not None else ""
         self._method = rest is not None and first in _RECEIVERS and "." in name
@@ -56,7 +60,7 @@ def _binder(signature: inspect.Signature) -> Bind:
     names = tuple(signature.parameters)
     places = sum(one.kind is _Kind.POSITIONAL_OR_KEYWORD for one in parameters)
     total = len(names) if places == len(names) else -1
-    defaults = {one.name: one.default for one in parameters if one.default is not _Kind.empty}
+    defaults = _defaults(signature)
 
     def bind(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
         given = len(args)
@@ -77,6 +81,10 @@ def _binder(signature: inspect.Signature) -> Bind:
         return arguments if named == len(kwargs) else None
 
     return bind
+
+
+def _defaults(signature: inspect.Signature) -> dict[str, Any]:
+    return {one.name: one.default for one in signature.parameters.values() if one.default is not _Kind.empty}
 
 
 def _bound(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:

@@ -164,7 +164,7 @@ def effect(name: str, function: Callable[[], T]) -> T:
 def _own_spec(kind: str, name: str) -> BoundarySpec:
     if not isinstance(name, str) or not name:
         raise UsageError(f'{kind} takes a name first, as in {kind}("name", …), not {name!r}')
-    _sessions.mark(name)
+    _sessions.mark(name, kind)
     return _spec_of(kind, name)
 
 
@@ -178,12 +178,12 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
     target = function.__func__ if isinstance(function, (classmethod, staticmethod)) else function
     if inspect.isclass(target) or not callable(target):
         raise UsageError(f"@boundary marks a function or another callable, not {function!r}")
-    _sessions.mark(spec.name)
+    _sessions.mark(spec.name, spec.kind)
     driver = _driver_of(target)
-    spec = replace(spec, shape=_SHAPES.get(driver, PLAIN), gives_text=_gives_text(target))
+    names = Names(target, _name_of(target), static=isinstance(function, staticmethod))
+    spec = replace(spec, shape=_SHAPES.get(driver, PLAIN), gives_text=_gives_text(target), defaults=names.defaults)
     target_name = getattr(target, "__name__", spec.name)
     target_qualname = getattr(target, "__qualname__", spec.name)
-    names = Names(target, _name_of(target), static=isinstance(function, staticmethod))
 
     def cross(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         __tracebackhide__ = True
@@ -258,8 +258,11 @@ _SHAPES: dict[Any, str] = {cross_generator: GENERATOR, cross_async_generator: AS
 
 
 def _gives_text(target: Any) -> bool:
-    """By its annotation, which is not evaluated."""
-    said = getattr(target, "__annotations__", None)
+    """By its annotation; one that cannot be evaluated (yet, from Python 3.14 on) says nothing."""
+    try:
+        said = getattr(target, "__annotations__", None)
+    except Exception:  # noqa: BLE001
+        return False
     return isinstance(said, dict) and said.get("return") in (str, "str")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from concurrent.futures.thread import _worker as _pool_worker
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-_marked: set[str] = set()
+_marked: dict[str, frozenset[str]] = {}  # the kinds of each name
 _left_behind: weakref.WeakKeyDictionary[threading.Thread, ReplaySession] = weakref.WeakKeyDictionary()
 _has_left = False
 _sealed: ReplaySession | None = None
@@ -57,14 +57,15 @@ _has_replayed = False  # contexts outlive replays, and what is called in them mu
 quiet = False  # nothing is open here, nor ever was what outlives its end: no call needs to look further
 
 
-def mark(name: str) -> None:
+def mark(name: str, kind: str) -> None:
     """Note that this process has a boundary of that name: a plan may name it, and a recorded crossing of
     it that is never asked for is missing, not merely foreign."""
-    _marked.add(name)
+    _marked[name] = _marked.get(name, frozenset()) | {kind}
 
 
-def marked() -> frozenset[str]:
-    return frozenset(_marked)
+def marked() -> Mapping[str, frozenset[str]]:
+    """The names, with the kinds of each."""
+    return dict(_marked)
 
 
 def idle() -> bool:

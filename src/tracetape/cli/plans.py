@@ -11,7 +11,7 @@ from tracetape.model.names import nearest, split_name
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
 
-__all__ = ["chosen_plan", "unknown_live"]
+__all__ = ["chosen_plan", "unknown"]
 
 _PATCH = re.compile(r"(?P<name>.+?)@(?P<number>\d+)=(?P<json>.*)", re.DOTALL)
 
@@ -46,14 +46,15 @@ def _patched(plan: ReplayPlan, given: str) -> ReplayPlan:
     return plan.patch(found["name"], int(found["number"]), value)
 
 
-def unknown_live(plan: ReplayPlan, recording: Recording) -> str:
-    """What to say of the `--live` names that neither the recording has nor the program has marked, now that
-    it has run; "" where there are none. Before the run nobody could know."""
-    known = [*recording.names, *sorted(_sessions.marked() - set(recording.names))]
-    unknown = [one.boundary for one in plan.entries if one.mode == "live" and one.boundary not in known]
-    if not unknown:
+def unknown(plan: ReplayPlan, recording: Recording) -> str:
+    """What to say of the names that neither the recording has nor the program has marked, now that it has run; ""
+    where there are none. Before the run nobody could know."""
+    known = [*recording.names, *sorted(set(_sessions.marked()) - set(recording.names))]
+    found = next((one for one in plan.entries if one.boundary not in known), None)
+    if found is None:
         return ""
+    option = "--patch" if found.mode == "patched" else f"--{found.mode}"
     return (
-        f"--live {unknown[0]}: neither the recording nor the program has a boundary of that name"
-        f"{nearest(unknown[0], known)}"
+        f"{option} {found.boundary}: neither the recording nor the program has a boundary of that name"
+        f"{nearest(found.boundary, known)}"
     )

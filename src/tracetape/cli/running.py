@@ -93,7 +93,7 @@ def replay_program(program: Program, tape: Tape, plan: ReplayPlan, *, owns_proce
     render.print_report(str(report), diverged=diverged)
     if diverged:
         _say_options(report.divergences[0])
-    unknown = plans.unknown_live(plan, tape.recording)
+    unknown = plans.unknown(plan, tape.recording)
     if unknown:
         fail(f"tracetape: {unknown}", DIVERGED if diverged else WRONG_USE)
     if diverged:

@@ -56,6 +56,7 @@ class BoundarySpec:
 
     shape:       what a call of the function gives: plain, generator, async_generator.
     gives_text:  whether it says that it returns a str.
+    defaults:    of its parameters.
     kept:        what modes have made of it for all its calls, each by a key of its own.
     """
 
@@ -71,6 +72,7 @@ class BoundarySpec:
     answer: Callable[[dict[str, Any]], Any] | None = None
     shape: str = PLAIN
     gives_text: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict, repr=False)
     kept: dict[Any, Any] = field(default_factory=_Kept, init=False, repr=False)
 
 

@@ -49,6 +49,8 @@ class Crossing:
                      `iterator`, `async_iterator`; `awaitable_generator` and so on: an awaitable of that.
     input, output:   payloads; None where nothing was recorded.
     error_status:    of HTTP, where a call of a service failed and its spans say it.
+    foreign:         spans of another instrumentation show it: its name and inputs are what these say, not those of
+                     a function of the program.
     detached:        it was made in a thread without a context, so that its caller is not known.
     seq, process_id: start order within one process; None in foreign traces.
     seq_before:      the seq of the call before it in the same task or thread: 0 where there was none, None where
@@ -76,6 +78,7 @@ class Crossing:
     seq: int | None = None
     process_id: str | None = None
     seq_before: int | None = None
+    foreign: bool = False
     detached: bool = False
     started: int = 0
     duration: int | None = None

@@ -26,14 +26,15 @@ __all__ = ["Given", "Keying"]
 class Given:
     """The inputs of one call.
 
-    text:  as they are stored: a copy, which nobody changes. (Bytes would keep the encoder's buffer.)
-    key:   what a stub with equal ones has too.
+    text:      as they are stored: a copy, which nobody changes. (Bytes would keep the encoder's buffer.)
+    key:       what a stub with equal ones has too.
+    compared:  whether there is anything in them that can be.
     """
 
-    __slots__ = ("_tree", "key", "reader", "text")
+    __slots__ = ("_tree", "compared", "key", "reader", "text")
 
-    def __init__(self, text: str, key: bytes, tree: Any, reader: ValueReader) -> None:
-        self.text, self.key, self._tree, self.reader = text, key, tree, reader
+    def __init__(self, text: str, key: bytes, tree: Any, reader: ValueReader, *, compared: bool = True) -> None:
+        self.text, self.key, self._tree, self.reader, self.compared = text, key, tree, reader, compared
 
     def tree(self) -> Any:
         """What the call is compared by."""
@@ -90,10 +91,8 @@ class Keying:
         text = orjson.dumps(stored).decode()
         live = adopted.live(spec, boundary, stored)
         if live is None:
-            compared: Callable[[Mapping[str, Any]], Any] = _nothing
-            live = {}
-        else:
-            compared = adopted.recorded(spec, boundary)
+            return Given(text, match_key({}), {}, self._reader, compared=False)
+        compared = adopted.recorded(spec, boundary)
         while boundary not in self._keyed:
             table = self._ledger.table
             keyed = table.compared_by(boundary, compared, self._ignore)
@@ -132,7 +131,3 @@ class Keying:
             yield
         except Exception as error:  # noqa: BLE001
             self._unusable(name, messages.function_failed(name, which, error))
-
-
-def _nothing(_: Mapping[str, Any]) -> dict[str, Any]:
-    return {}

@@ -75,6 +75,17 @@ class Ledger:
                     self.renaming.see(_compared_of, stub)
                 return Match("equal", stub)
 
+    def claim_next(self, boundary: str, under: Crossing | None) -> Match:
+        """The first that nobody has asked for, whatever its inputs: under the same parent, else anywhere."""
+        while True:
+            here = next(self._unused(self._table.under(boundary, under)), None)
+            stub = here or next(self._unused(self._table.named(boundary)), None)
+            if stub is None:
+                return Match("unrecorded")
+            mine = object()
+            if self._used.setdefault(stub.position, mine) is mine:
+                return Match("equal", stub)
+
     def _name_ids(self, match: Match, asked: Asked) -> None:
         stub, renaming = match.stub, self.renaming
         if stub is None or renaming is None:

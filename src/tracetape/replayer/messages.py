@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tracetape.model.call import BoundarySpec
 from tracetape.model.crossing import Crossing
+from tracetape.model.plan import PlanEntry
 from tracetape.model.report import Difference, Step
 from tracetape.replayer.matching import Match
 from tracetape.replayer.reporting import Halted
@@ -27,9 +29,12 @@ __all__ = [
     "inside_live",
     "internal",
     "key_is_opaque",
+    "key_not_asked",
     "listed",
     "missing",
+    "never_meant",
     "not_cancelled",
+    "not_comparable",
     "not_rebuilt",
     "not_stored",
     "nothing_asked",
@@ -39,6 +44,7 @@ __all__ = [
 ]
 
 _SHOWN = 4
+_WANTED = {"llm": "a conversation or a prompt", "embedding": "a text", "retrieval": "a query"}
 _CAUSES = (
     "usual causes: a time, an id or a counter among the inputs; changed code before this call; what a served "
     "function changed in place (an argument, self), since only results are served"
@@ -104,6 +110,33 @@ def inside_live(step: Step, parent: str, changes: Sequence[Difference]) -> str:
         f"{parent} ran live and asked {step.name} for something that the recording does not have",
         *_listed(changes),
         f'to accept it: run it with live=["{step.boundary}"]{patch}',
+    )
+
+
+def key_not_asked(name: str) -> str:
+    return (
+        f"key= of {name} was not asked: the recorded calls are another instrumentation's, without its arguments; "
+        "what a call says is compared, and input= says what that is"
+    )
+
+
+def not_comparable(spec: BoundarySpec) -> str:
+    return (
+        f"its inputs were not compared, and it was answered in the order of calls: nothing in the arguments of "
+        f"{spec.name} is {_WANTED.get(spec.kind, 'known')}; say what it asks with input="
+    )
+
+
+def never_meant(entry: PlanEntry) -> str:
+    numbered = (
+        "the number is that of the recorded call, whichever function asks for it"
+        if entry.occurrence is not None
+        else "the program has not called it"
+    )
+    return _lines(
+        f"the plan names {entry.name}, and no call of {entry.boundary} was that one",
+        numbered,
+        "`tracetape check` lists the recorded calls by name and number; the report, which function each answered",
     )
 
 

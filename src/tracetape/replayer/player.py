@@ -17,15 +17,14 @@ from tracetape._frames import Frame, ReplaySession, current_frame
 from tracetape._sessions import is_ambiguous
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.reader import Reader
-from tracetape.errors import SourceError, ValueNotRebuilt
 from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
-from tracetape.model.crossing import Crossing
 from tracetape.model.crossings import Moment
 from tracetape.model.plan import PlanEntry, ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.model.report import Difference, Divergence, Report, Step
 from tracetape.replayer import messages
 from tracetape.replayer.adopted import Adopted
+from tracetape.replayer.answering import Answering
 from tracetape.replayer.deciding import SERVE, Situation, decide
 from tracetape.replayer.halting import EndOfRecording, Halt
 from tracetape.replayer.keying import Given, Keying
@@ -36,7 +35,6 @@ from tracetape.replayer.outcomes import live_shape, outcome_changes, recorded_sh
 from tracetape.replayer.places import place_of_call
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.reporting import Halted
-from tracetape.replayer.serving import patched_outcome, recorded_outcome
 from tracetape.replayer.stubs import Stub, StubTable
 
 __all__ = ["Options", "Player"]
@@ -73,6 +71,7 @@ class Player:
         self._keying = Keying(
             self.ledger, options.ignore, self._reader, self._lock, partial(self.halt, "unusable")
         )
+        self._answering = Answering(self._reader, self.adopted, self.halt, self._end, self._served)
         self._opener = threading.current_thread()
         self._cut = ""
         self.running: set[Step] = set()  # live calls of which a step of the function runs now
@@ -119,6 +118,10 @@ class Player:
         name = call.spec.name
         if not self._session.is_open:
             raise self.closed(Divergence("closed", name, messages.closed(name, self._report.source)))
+        if self._is_structure(call.spec):
+            self._frame(name)
+            call.gate = self._raise_again
+            return (yield from BARE.cross(call))
         try:
             step, outcome = self._take(call)
         except Exception as error:  # noqa: BLE001
@@ -127,6 +130,13 @@ class Player:
         if outcome is not None:
             return outcome
         return (yield from self._run(call, step))
+
+    def _is_structure(self, spec: BoundarySpec) -> bool:
+        """Whether a function runs as if it were not marked: the recording knows its like as structure, and the
+        plan does not speak of it."""
+        if self.adopted is None or not self.adopted.is_structure(spec):
+            return False
+        return self._options.plan.entry_for(spec.name, None) is None
 
     def _run(self, call: Call, step: Step) -> Flow:
         frame = replace(current_frame(), replay=self._session, step=step)
@@ -177,21 +187,25 @@ class Player:
         if self.adopted is None:
             given = self._keying.given(spec, inputs)
         else:
-            self._plan_for(spec, boundary, self.adopted)
             given = self._keying.adopted(self.adopted, spec, boundary, inputs)
+            note = messages.key_not_asked(spec.name)
+            if spec.key is not None and note not in self._report.notes:
+                self._report.notes.append(note)
         inside = frame.step
         under = inside.recorded if inside is not None else None
         before = self._before()
         with self._lock:
-            match = self.ledger.claim_equal(boundary, under, given.key, before)
+            match = (
+                self.ledger.claim_equal(boundary, under, given.key, before)
+                if given.compared
+                else self.ledger.claim_next(boundary, under)
+            )
             if match is None:
                 match = self.ledger.claim(
                     Asked(boundary, given.tree, given.key, under, inside is not None, before)
                 )
             stub = match.stub
-            entry = self._options.plan.entry_for(spec.name, stub.occurrence if stub else None)
-            if entry is None and boundary != spec.name:
-                entry = self._options.plan.entry_for(boundary, stub.occurrence if stub else None)
+            entry = self._entry(spec.name, boundary, stub)
             after = inside is not None or (stub.after_cut if stub else bool(self._cut))
             if entry is None and match.kind == "equal":
                 decision = SERVE
@@ -204,6 +218,10 @@ class Player:
                 )
             step = self._step(call, given, match, inside)
             step.stale, step.after_cut = decision.stale, after
+            if not given.compared:
+                step.notes = (messages.not_comparable(spec),)
+            if entry is not None and entry.mode != "stub" and entry.boundary != boundary:
+                self._cut_at(stub)
             self.ledger.enter(step, match, lends=match.kind == "changed" and decision.action in ("serve", "patch"))
             self._report.steps.append(step)
             if not is_collecting():
@@ -223,11 +241,18 @@ class Player:
             self._cut = f"{step.name} was patched"
         return step, self._outcome(spec, step, stub, entry if decision.action == "patch" else None)
 
-    def _plan_for(self, spec: BoundarySpec, boundary: str, adopted: Adopted) -> None:
-        with self._lock:
-            plan = adopted.plan_for(self._options.plan, spec, boundary)
-            if plan is not None:
-                self.ledger.table = self.ledger.table.with_cut(plan, self._options.ignore)
+    def _entry(self, name: str, boundary: str, stub: Stub | None) -> PlanEntry | None:
+        """What the plan says of a call: by the function's name, else by that of the recorded call."""
+        occurrence = stub.occurrence if stub is not None else None
+        entry = self._options.plan.entry_for(name, occurrence)
+        return (
+            entry if entry is not None or name == boundary else self._options.plan.entry_for(boundary, occurrence)
+        )
+
+    def _cut_at(self, stub: Stub | None) -> None:
+        """The plan names a function whose recorded calls have another name: which of them are its is known now."""
+        if stub is not None and not stub.after_cut:
+            self.ledger.table = self.ledger.table.with_cut(stub.position, self._options.ignore)
 
     def _before(self) -> Moment | None:
         """What the last call of this task or thread was matched with, if that was in this replay."""
@@ -274,46 +299,16 @@ class Player:
             self.on_unwinding()
         raise ended.with_traceback(None)
 
-    def _outcome(self, spec: BoundarySpec, step: Step, stub: Stub | None, entry: PlanEntry | None) -> Outcome:
+    def _outcome(self, spec: BoundarySpec, step: Step, stub: Stub | None, patch: PlanEntry | None) -> Outcome:
         if stub is None:
             return Returned(None)
-
-        def missing(path: str, type_name: str) -> NoReturn:
-            self.halt("unusable", step.name, messages.not_stored(step.name, path, type_name))
-
-        reader = self._reader.told(missing)
-        try:
-            if entry is not None:
-                outcome = patched_outcome(stub.crossing, reader, entry.patch)
-            else:
-                outcome = self._recorded_outcome(step, stub, reader)
-                if self.adopted is not None:
-                    outcome = self.adopted.outcome(spec, outcome)
-                with self._lock:
-                    self.ledger.served(stub)
-        except (ValueNotRebuilt, SourceError) as error:
-            step.mode = "halted"
-            self.halt("unusable", step.name, messages.not_rebuilt(step.name, str(error)))
-        if stub.key is None or reader.gaps:
-            step.notes = (*_not_compared(stub.crossing), *(gap.text for gap in reader.gaps))
+        outcome = self._answering.outcome(spec, step, stub, patch)
         _note(step, outcome, outcome.items if isinstance(outcome, Streamed) else ())
         return outcome
 
-    def _recorded_outcome(self, step: Step, stub: Stub, reader: Reader) -> Outcome:
-        returned = stub.returned
-        if returned is not None:  # as most do: for these no crossing is made
-            return Returned(reader.value(returned[0]), returned[1])
-        crossing = stub.crossing
-        if crossing.outcome == "unfinished":
-            self._end(step)
-
-        def exhausted() -> NoReturn:
-            if not step.after_cut:
-                wanted = messages.not_cancelled if crossing.outcome == "cancelled" else messages.exhausted
-                self.halt("unrecorded", step.name, wanted(step.name))
-            self._end(step)
-
-        return recorded_outcome(crossing, reader, exhausted)
+    def _served(self, stub: Stub) -> None:
+        with self._lock:
+            self.ledger.served(stub)
 
 
 def _note(step: Step, outcome: Outcome, items: Iterable[Any]) -> None:
@@ -324,14 +319,6 @@ def _note(step: Step, outcome: Outcome, items: Iterable[Any]) -> None:
     elif isinstance(outcome, Streamed):
         step.result = tuple(items)
     step.has_result = isinstance(outcome, (Returned, Streamed))
-
-
-def _not_compared(crossing: Crossing) -> tuple[str, ...]:
-    """A crossing without inputs fits any call: that is said, with the reason."""
-    if crossing.input is not None:
-        return ()
-    why = "; ".join(gap.text for gap in crossing.gaps if "input" in gap.text) or "none are in the recording"
-    return (f"its inputs were not compared: {why}",)
 
 
 # The last call in this task or thread, and whose it was. No strong reference: contexts outlive replays.

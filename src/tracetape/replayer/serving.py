@@ -11,7 +11,7 @@ from tracetape.errors import ValueNotRebuilt
 from tracetape.model.call import Cancelled, Outcome, Raised, Returned, Streamed
 from tracetape.model.crossing import Crossing
 
-__all__ = ["patched_outcome", "recorded_outcome"]
+__all__ = ["patched_outcome", "recorded_outcome", "recorded_result"]
 
 # A cancelled call waits for its caller's cancellation for as long as it took, with this much to spare.
 _SPARE_SECONDS = 5.0
@@ -46,16 +46,20 @@ def _patience(crossing: Crossing) -> float:
     return (crossing.duration or 0) / 1e9 + _SPARE_SECONDS
 
 
-def patched_outcome(crossing: Crossing, reader: Reader, patch: Any) -> Outcome:
+def patched_outcome(
+    patch: Any, reader: Reader, recorded: Callable[[], Any], *, shape: str, streamed: bool
+) -> Outcome:
     """`patch` instead of what was recorded: a value, an exception, or a function of the recorded result
-    (for a stream: of its items). Each call gets a value of its own, as far as values can be copied."""
-    shape = crossing.shape
+    (for a stream: of its items). Each call gets a value of its own, as far as values can be copied.
+
+    recorded:         gives that result. shape, streamed: of the call.
+    """
     if _is_error(patch):
         return Raised(patch() if isinstance(patch, type) else patch, shape)
-    streamed = crossing.outcome == "streamed"
     if callable(patch):
+        result = recorded()
         try:
-            patch = patch(_recorded(crossing, reader, streamed))
+            patch = patch(result)
         except Exception as error:  # noqa: BLE001
             return Raised(error, shape)
     else:
@@ -67,7 +71,9 @@ def patched_outcome(crossing: Crossing, reader: Reader, patch: Any) -> Outcome:
     return Streamed(tuple(patch), shape=shape)
 
 
-def _recorded(crossing: Crossing, reader: Reader, streamed: bool) -> Any:
+def recorded_result(crossing: Crossing, reader: Reader) -> Any:
+    """What a function that patches is asked with; None where nothing came back."""
+    streamed = crossing.outcome == "streamed"
     if crossing.output is None or crossing.outcome not in ("returned", "streamed"):
         return None
     return reader.items(crossing.output) if streamed else reader.result(crossing.output)

@@ -111,7 +111,8 @@ def open_tape(
         recording = load(source, trace_id=trace_id, traces=traces, types=tuple(types))
         sources = _places(os.fspath(source))
     _check_names(chosen, recording, program_follows)
-    obstacles = recording.obstacles(chosen)
+    adopted = Adopted.of(recording.crossings)
+    obstacles = recording.obstacles(chosen if adopted is None else adopted.plan(chosen))
     if obstacles:
         raise NotReplayable(
             "\n".join(
@@ -142,19 +143,21 @@ def _places(source: str) -> tuple[Path, ...]:
 def _check_names(plan: ReplayPlan, recording: Recording, program_follows: bool) -> None:
     """A plan that names nothing would pass in silence: refuse it, with the nearest name. A recording of others
     knows model calls by other names than the program."""
-    recorded = recording.counts
-    is_adopted = Adopted.of(recording.crossings) is not None
+    recorded, marked = recording.counts, _sessions.marked()
+    adopted = Adopted.of(recording.crossings)
     for entry in plan.entries:
-        count = recorded.get(entry.boundary, 0)
-        is_known = program_follows or entry.boundary in _sessions.marked()
-        may_be_new = is_known and (is_adopted or entry.mode == "live")
+        # What answers a function of the program, where that has another name.
+        answers = None if adopted is None else adopted.answers(entry.boundary, marked.get(entry.boundary, ()))
+        count = recorded.get(answers or entry.boundary, 0)
+        is_known = program_follows or entry.boundary in marked
+        may_be_new = is_known and (entry.mode == "live" or (program_follows and adopted is not None))
         if not count and not may_be_new:
             raise PlanError(
                 f"the plan names {entry.name}, and {recording.source} has no crossing of it"
-                + nearest(entry.boundary, [*recorded, *sorted(_sessions.marked())])
+                + nearest(entry.boundary, [*recorded, *sorted(set(marked) - {entry.boundary})])
             )
         if count and entry.occurrence is not None and entry.occurrence > count:
             raise PlanError(
-                f"the plan names {entry.name}, and {recording.source} has {count} of {entry.boundary}: "
-                f"the last is {entry.boundary}@{count}"
+                f"the plan names {entry.name}, and {recording.source} has {count} of "
+                f"{answers or entry.boundary}: the last is {answers or entry.boundary}@{count}"
             )

@@ -164,9 +164,14 @@ class StubTable:
             keyed[position], keys[position] = tree, match_key(tree)
         return StubTable(self.crossings, self.after, keys, ignore, keyed)
 
-    def with_cut(self, plan: ReplayPlan, ignore: IgnorePaths) -> StubTable:
-        """The same stubs under another plan."""
-        return StubTable(self.crossings, after_cut(self.crossings, plan), self.keys, ignore, self._keyed)
+    def with_cut(self, position: int, ignore: IgnorePaths) -> StubTable:
+        """The same stubs, with those after the cut too that started no earlier than that one ended."""
+        ended = self.crossings.moment(position).ended
+        if ended is None:
+            return self
+        started = (self.crossings.moment(one).started for one in range(len(self.crossings)))
+        after = [known or one >= ended for known, one in zip(self.after, started, strict=True)]
+        return StubTable(self.crossings, after, self.keys, ignore, self._keyed)
 
     def compared_by(
         self, boundary: str, compared: Callable[[Mapping[str, Any]], Any], ignore: IgnorePaths
@@ -176,7 +181,7 @@ class StubTable:
         for position in self.crossings.named(boundary):
             crossing = self.crossings[position]
             if tree_of(crossing.input) is not None:
-                tree = ignore.prune(canonical(compared(crossing.inputs)))
+                tree = ignore.prune(canonical(to_tree(compared(crossing.inputs))))
                 keyed[position], keys[position] = tree, match_key(tree)
         return StubTable(self.crossings, self.after, keys, ignore, keyed)
 

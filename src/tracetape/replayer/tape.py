@@ -20,12 +20,13 @@ from tracetape.model.names import nearest
 from tracetape.model.recording import Recording
 from tracetape.model.report import Report, Step
 from tracetape.replayer import asking, messages, pools
+from tracetape.replayer.adopted import compared
 from tracetape.replayer.elsewhere import halt_here
 from tracetape.replayer.guard import Guard
 from tracetape.replayer.halting import Halt, hide_in_threads, unwinds
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.player import Options, Player
-from tracetape.replayer.verdict import lacking, listed
+from tracetape.replayer.verdict import lacking, listed, unused
 from tracetape.replayer.watching import Watch
 
 __all__ = ["ENDED", "Tape"]
@@ -70,7 +71,9 @@ class Tape:
         self._sources = sources
         self.report.notes += [
             f"ignore: {path!r} leaves nothing out of any recorded input"
-            for path in options.ignore.unmatched(tree_of(one.input) for one in recording.crossings)
+            for path in options.ignore.unmatched(
+                compared(one) if one.foreign else tree_of(one.input) for one in recording.crossings
+            )
         ]
         self._player = Player(self, recording, options, self.report)
         self._guard = Guard(self, self._player, self.report, network, allow_hosts, strict=options.strict)
@@ -303,9 +306,10 @@ class Tape:
         """What is missing is not known after a halt or an end: nobody knows what the program would have gone on
         to call. Nor when its own exception left early."""
         if self._player.halted is None and self._player.ended is None and not interrupted:
-            names, marked = self.recording.names, _sessions.marked()
-            if self._player.adopted is not None:
-                marked |= self._player.adopted.answering
+            names, marked, adopted = self.recording.names, set(_sessions.marked()), self._player.adopted
+            if adopted is not None:
+                marked |= adopted.answering
+                self.report.divergences += unused(self.report, self._options.plan, names)
             found = lacking(self.report, self._player.ledger, self._options, names, marked)
             self.report.divergences += found.divergences
             self.report.untouched += found.untouched

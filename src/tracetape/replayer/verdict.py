@@ -12,7 +12,7 @@ from tracetape.replayer import messages
 from tracetape.replayer.ledger import Ledger
 from tracetape.replayer.player import Options
 
-__all__ = ["Lacking", "lacking", "listed"]
+__all__ = ["Lacking", "lacking", "listed", "unused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,27 @@ def _divergence(name: str, text: str) -> Divergence:
 
 
 def _never_live(report: Report, plan: ReplayPlan) -> list[str]:
-    ran = {step.boundary for step in report.live_calls} | {step.name for step in report.live_calls}
+    ran = {name for step in report.live_calls for name in _names_of(step)}
     return [one.name for one in plan.entries if one.mode == "live" and one.name not in ran]
+
+
+def _names_of(step: Step) -> Iterator[str]:
+    """Of the function, and of the recorded call where that has another."""
+    yield from (step.boundary, step.name)
+    if step.recorded is not None:
+        yield from (step.recorded.boundary, step.recorded.name)
+
+
+def unused(report: Report, plan: ReplayPlan, recorded: Collection[str]) -> Iterator[Divergence]:
+    """Of a recording of others: what a plan says of a function of the program, and no call of it came to. Which
+    recorded calls are a function's, only its calls tell.
+
+    recorded:  the names that the recording has.
+    """
+    called = {name for step in report.steps for name in (step.boundary, step.name)}
+    for entry in plan.entries:
+        if entry.mode != "live" and entry.boundary not in recorded and entry.name not in called:
+            yield Divergence("missing", entry.name, messages.never_meant(entry))
 
 
 def _is_inside_served(ledger: Ledger, crossing: Crossing) -> bool:

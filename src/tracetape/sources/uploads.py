@@ -63,7 +63,7 @@ def _beside(steps: Sequence[str], folders: Sequence[Path]) -> Any:
                 is_beside = path.resolve().is_relative_to(folder.resolve())
                 if is_beside and path.is_file() and path.stat().st_size <= _MOST_BYTES:
                     return _parsed(path.read_bytes(), path.name)
-            except OSError:
+            except (OSError, RuntimeError):  # a loop of links is the latter before Python 3.13
                 continue  # the crossing says that it is not there, or cannot be read
     return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracetape.cli.plans import chosen_plan, unknown_live
+from tracetape.cli.plans import chosen_plan, unknown
 from tracetape.errors import UsageError
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
@@ -84,10 +84,17 @@ def test_occurrences_are_counted_from_one():
 
 def test_a_name_that_nobody_has_is_told_with_the_nearest():
     # What else is near depends on what this process has marked.
-    assert unknown_live(ReplayPlan().live("agnt"), RECORDING).startswith(
+    assert unknown(ReplayPlan().live("agnt"), RECORDING).startswith(
         "--live agnt: neither the recording nor the program has a boundary of that name; did you mean 'agent'"
     )
 
 
-def test_names_of_the_recording_are_known_and_those_of_other_options_are_not_asked_for():
-    assert unknown_live(ReplayPlan().live("agent").stub("agnt"), RECORDING) == ""
+def test_names_of_the_recording_are_known():
+    assert unknown(ReplayPlan().live("agent").stub("agent", 1), RECORDING) == ""
+
+
+@pytest.mark.parametrize(
+    ("plan", "option"), [(ReplayPlan().stub("agnt"), "--stub"), (ReplayPlan().patch("agnt", 1, 5), "--patch")]
+)
+def test_each_option_is_told_by_its_name(plan: ReplayPlan, option: str):
+    assert unknown(plan, RECORDING).startswith(f"{option} agnt: neither the recording nor the program")

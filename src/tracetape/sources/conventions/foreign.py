@@ -178,6 +178,7 @@ def _crossing(one: Observed) -> Crossing:
         span_ids=tuple(other.span_id for other in (span, *one.others)),
         gaps=tuple(gaps),
         grade=grade,
+        foreign=True,
     )
 
 

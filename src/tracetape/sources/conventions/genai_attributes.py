@@ -250,8 +250,8 @@ def _is_hollow(found: Any) -> bool:
 def _upload_missing(made: Observed, what: str, address: str) -> Gap:
     return Gap(
         "UPLOAD_MISSING",
-        f"the {what} was uploaded to {address[:200]!r}, and is not beside the spans: put the folder of uploads "
-        "beside their file, or set TRACETAPE_UPLOADS to its place. A full queue drops uploads; a file may be "
-        "unreadable",
+        f"the {what} was uploaded to {address[:200]!r}, and is not beside the spans, or is no JSON: put the "
+        "folder of uploads beside their file, or set TRACETAPE_UPLOADS to its place. A full queue drops uploads: "
+        "it may be lost",
         made.where,
     )

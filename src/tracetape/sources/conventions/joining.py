@@ -138,12 +138,21 @@ def _same_model(one: str | None, other: str | None) -> bool:
 
 
 def _contradict(one: Observed, children: Sequence[Observed]) -> bool:
-    """Whether a span has another answer than what is inside it."""
+    """Whether a span has another answer than what is inside it. What a framework has made of the answer of the
+    only call inside, which was asked the same, is no other."""
     if one.kind != "llm" or one.answer is None:
+        return False
+    if len(children) == 1 and _is_asked_again(one, children[0]):
         return False
     said = _signature(one.answer)
     answers = [_signature(child.answer) for child in children if child.answer is not None]
     return bool(answers) and said not in answers
+
+
+def _is_asked_again(one: Observed, child: Observed) -> bool:
+    if one.span.scope.name == child.span.scope.name or one.inputs is None or child.inputs is None:
+        return False
+    return _same_asked(one, child)
 
 
 def _same_response(found: Sequence[Observed]) -> list[Observed]:

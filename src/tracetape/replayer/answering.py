@@ -1,0 +1,95 @@
+"""What a call is answered with: the recorded outcome, or the plan's patch of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+from tracetape.codec.reader import Reader
+from tracetape.errors import SourceError, ValueNotRebuilt
+from tracetape.model.call import BoundarySpec, Outcome, Returned
+from tracetape.model.plan import PlanEntry
+from tracetape.model.report import Step
+from tracetape.replayer import messages
+from tracetape.replayer.adopted import Adopted
+from tracetape.replayer.serving import patched_outcome, recorded_outcome, recorded_result
+from tracetape.replayer.stubs import Stub
+
+__all__ = ["Answering"]
+
+
+class Answering:
+    """Of one replay.
+
+    adopted:   where the recording is of others.
+    halt:      halts, told the kind of divergence, a boundary's name and the text.
+    end:       ends the replay at a step, where the recording ends.
+    served:    told of each stub whose recorded outcome goes to the program.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        adopted: Adopted | None,
+        halt: Callable[[str, str, str], NoReturn],
+        end: Callable[[Step], NoReturn],
+        served: Callable[[Stub], None],
+    ) -> None:
+        self._reader, self._adopted = reader, adopted
+        self._halt, self._end, self._served = halt, end, served
+
+    def outcome(self, spec: BoundarySpec, step: Step, stub: Stub, patch: PlanEntry | None) -> Outcome:
+        """Also adds the notes on what could not be compared, or given whole, to the step."""
+
+        def missing(path: str, type_name: str) -> NoReturn:
+            self._halt("unusable", step.name, messages.not_stored(step.name, path, type_name))
+
+        reader = self._reader.told(missing)
+        try:
+            if patch is not None:
+                outcome = self._patched(spec, step, stub, reader, patch.patch)
+            else:
+                outcome = self._recorded(step, stub, reader)
+                if self._adopted is not None:
+                    outcome = self._adopted.outcome(spec, outcome)
+                self._served(stub)
+        except (ValueNotRebuilt, SourceError) as error:
+            step.mode = "halted"
+            self._halt("unusable", step.name, messages.not_rebuilt(step.name, str(error)))
+        if stub.key is None or reader.gaps:
+            step.notes = (*step.notes, *_not_compared(stub), *(gap.text for gap in reader.gaps))
+        return outcome
+
+    def _patched(self, spec: BoundarySpec, step: Step, stub: Stub, reader: Reader, patch: Any) -> Outcome:
+        if self._adopted is not None:
+            return self._adopted.patched(spec, patch, reader, partial(self._recorded, step, stub, reader))
+        crossing = stub.crossing
+        recorded = partial(recorded_result, crossing, reader)
+        streamed = crossing.outcome == "streamed"
+        return patched_outcome(patch, reader, recorded, shape=crossing.shape, streamed=streamed)
+
+    def _recorded(self, step: Step, stub: Stub, reader: Reader) -> Outcome:
+        returned = stub.returned
+        if returned is not None:  # as most do: for these no crossing is made
+            return Returned(reader.value(returned[0]), returned[1])
+        crossing = stub.crossing
+        if crossing.outcome == "unfinished":
+            self._end(step)
+
+        def exhausted() -> NoReturn:
+            if not step.after_cut:
+                wanted = messages.not_cancelled if crossing.outcome == "cancelled" else messages.exhausted
+                self._halt("unrecorded", step.name, wanted(step.name))
+            self._end(step)
+
+        return recorded_outcome(crossing, reader, exhausted)
+
+
+def _not_compared(stub: Stub) -> tuple[str, ...]:
+    """A crossing without inputs fits any call: that is said, with the reason."""
+    crossing = stub.crossing
+    if crossing.input is not None:
+        return ()
+    why = "; ".join(gap.text for gap in crossing.gaps if "input" in gap.text) or "none are in the recording"
+    return (f"its inputs were not compared: {why}",)
