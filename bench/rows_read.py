@@ -14,13 +14,16 @@ import orjson
 from bench.measuring import Plan, Row, Sample, Side, in_turn, row_of
 from bench.payloads import chat
 
-__all__ = ["formats", "one_trace"]
+__all__ = ["families", "formats", "one_trace"]
+
+CORPUS = Path(__file__).resolve().parents[1] / "tests" / "recordings" / "corpus"
 
 SPANS = 2_000
 A_LINE = 64
 TRACES, LARGE_MB = 1_000, 256
 START = 1_764_583_200_000_000_000
 PER_SECOND = 60_000  # of protobuf
+FOREIGN_PER_SECOND = 20_000
 
 
 def formats(plan: Plan) -> Iterator[Row]:
@@ -60,6 +63,63 @@ def formats(plan: Plan) -> Iterator[Row]:
         most=1e6 / PER_SECOND,
         note=_rate(sides),
     )
+
+
+def families(plan: Plan) -> Iterator[Row]:
+    """Spans of real instrumentations, as they were read: 178 runs of 30 of them."""
+    from tracetape.errors import SourceError
+    from tracetape.sources.conventions.foreign import seen
+    from tracetape.sources.loading import read_spans
+
+    runs = []
+    for path in sorted(CORPUS.glob("*/*.otlp.jsonl")):
+        try:
+            runs.append(sorted(read_spans(path), key=lambda span: span.start_ns))
+        except SourceError:
+            continue  # log events alone
+    texts = [
+        value.encode()
+        for run in runs
+        for span in run
+        for value in map(_text_of, span.attributes.values())
+        if value[:1] in ("{", "[")
+    ]
+    total = sum(map(len, runs))
+
+    def read() -> None:
+        for run in runs:
+            seen(run, events={}, uploads={})
+
+    def parse() -> None:
+        for text in texts:
+            try:
+                orjson.dumps(orjson.loads(text))
+            except orjson.JSONDecodeError:
+                pass
+
+    sides = in_turn(_each(read, total), _each(parse, total), 7 if plan.quick else 31)
+    yield row_of(
+        "instrumentations' spans to crossings",
+        "orjson: their JSON attributes read and written once",
+        sides,
+        unit="µs a span",
+        most=1e6 / FOREIGN_PER_SECOND,
+        note=_rate(sides),
+    )
+
+
+def _text_of(value: Any) -> str:
+    return "" if isinstance(value, (bool, int, float, list, dict, bytes)) else str(value)
+
+
+def _each(run: Callable[[], None], count: int) -> Callable[[], Sample]:
+    def take() -> Sample:
+        cpu, wall = time.thread_time(), time.perf_counter()
+        run()
+        wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
+        return Sample(wall * 1e6 / count, cpu * 1e6 / count)
+
+    return take
 
 
 def one_trace(plan: Plan) -> Iterator[Row]:
@@ -121,13 +181,7 @@ def _once(run: Callable[[], None]) -> Callable[[], Sample]:
 
 
 def _timed(run: Callable[[bytes], None], data: bytes) -> Callable[[], Sample]:
-    def take() -> Sample:
-        cpu, wall = time.thread_time(), time.perf_counter()
-        run(data)
-        wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
-        return Sample(wall * 1e6 / SPANS, cpu * 1e6 / SPANS)
-
-    return take
+    return _each(lambda: run(data), SPANS)
 
 
 def _parsed(data: bytes) -> None:

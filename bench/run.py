@@ -47,6 +47,7 @@ GROUPS = {
     "replay-same": "rows_replay:identical",
     "load": "rows_load:load",
     "read": "rows_read:formats",
+    "families": "rows_read:families",
     "one-trace": "rows_read:one_trace",
     "guard": "rows_once:guard",
     "imports": "rows_once:imports",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
+
+from tracetape.model.json_text import parsed
 
 __all__ = [
     "Part",
@@ -145,6 +146,6 @@ def _parsed(value: str) -> Any:
     if not stripped or stripped[0] not in "{[":
         return value
     try:
-        return json.loads(stripped)
-    except (ValueError, RecursionError):
+        return parsed(stripped)
+    except ValueError:
         return value

@@ -112,17 +112,17 @@ def seen(
         if one is not None:
             found.append(one)
     calls = joined(found, by_key)
-    tools_in = tools_inside(calls, by_key) if any(one.kind == "llm" and is_google(one) for one in calls) else {}
+    google = [one for one in calls if one.kind == "llm" and is_google(one)]
+    inside = tools_inside(calls, by_key) if google else {}
+    tools_in = {id(one): inside.get(id(one), ()) for one in google}
     own = {id(one): one.span for one in calls}
-    told: list[Observed] = []
-    for one in calls:
-        told += told_turns(one, tools_in.get(id(one), ())) if one.kind == "llm" and is_google(one) else ()
+    told = [turn for one in google for turn in told_turns(one, tools_in[id(one)])]
     with_turns = sorted([*told, *calls], key=lambda one: one.span.start_ns)
     inferred, gaps = infer(with_turns)
     made = [Seen(_crossing(one), (), one.span) for one in told]
     for one in calls:
         spans_of_it = (own[id(one)], *one.others)
-        tools = tools_in.get(id(one), ()) if one.kind == "llm" and is_google(one) else ()
+        tools = tools_in.get(id(one), ())
         if not tools or one.failure is not None or own[id(one)] is not one.span:
             made.append(Seen(_crossing(one), spans_of_it, None if own[id(one)] is one.span else own[id(one)]))
             continue
@@ -215,7 +215,8 @@ def _stored(value: Any) -> Payload:
         text = orjson.dumps(value)
     except orjson.JSONEncodeError:
         return encode(value)
-    return encode(value) if b"null" in text or b'"$type"' in text else Payload.of(text.decode())
+    is_changed = b'"$type"' in text or (b"null" in text and orjson.loads(text) != value)
+    return encode(value) if is_changed else Payload.of(text.decode())
 
 
 def _of_failure(failure: Failure) -> str:

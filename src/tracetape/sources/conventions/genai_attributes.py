@@ -50,6 +50,7 @@ KINDS = {
 """`gen_ai.operation.name` → kind, for the operations that are calls. All others are structure."""
 
 _REQUEST = names.REQUEST
+_MESSAGES = (names.INPUT_MESSAGES, names.OUTPUT_MESSAGES)
 _DETAILS = names.DETAILS_EVENT
 _USAGE = {
     names.USAGE_INPUT_TOKENS: "input_tokens",
@@ -229,7 +230,8 @@ def _content(span: SpanRecord, around: Around, made: Observed, key: str, what: s
                 return CUT
     if found is CUT:
         made.gaps.append(cut(made, what))
-    return ABSENT if found is REDACTED or _is_hollow(found) else found
+    is_hollow = key in _MESSAGES and _is_hollow(found)
+    return ABSENT if found is REDACTED or is_hollow else found
 
 
 def _is_hollow(found: Any) -> bool:

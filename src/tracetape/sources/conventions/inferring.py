@@ -12,6 +12,7 @@ from tracetape.sources.conventions.automatic_calls import is_google
 from tracetape.sources.conventions.errors_in_text import failure_in
 from tracetape.sources.conventions.observed import ABSENT, Failure, Observed, loaded, place
 from tracetape.sources.conventions.tool_results import AnswersTold, ToolResults, numbered
+from tracetape.sources.formats.json_fields import compact
 
 __all__ = ["Inferred", "infer"]
 
@@ -101,31 +102,38 @@ class _Runs:
         self._repeated = repeated
         self._taken: set[int] = set()
         self._by_id: dict[str, deque[Observed]] = {}
-        self._by_name: dict[str, deque[Observed]] = {}
+        # By name and arguments, of which a span may not tell.
+        self._by_name: dict[tuple[str, str | None], deque[Observed]] = {}
+        self._without_id: dict[tuple[str, str | None], deque[Observed]] = {}
         for one in tools:
-            self._by_name.setdefault(one.boundary, deque()).append(one)
+            said = None if one.inputs is None or _is_nameless(one) else compact(one.inputs)
+            self._by_name.setdefault((one.boundary, said), deque()).append(one)
             if one.call_id:
                 self._by_id.setdefault(one.call_id, deque()).append(one)
+            else:
+                self._without_id.setdefault((one.boundary, said), deque()).append(one)
 
     def take(self, asked: _Asked) -> Observed | None:
-        call_id = asked.part.get("id")
-        found = None
-        name = asked.part.get("name")
-        if isinstance(call_id, str) and call_id in self._by_id:
-            found = self._first(self._by_id[call_id], asked, None)
-        if found is None and isinstance(name, str) and name in self._by_name:
-            found = self._first(self._by_name[name], asked, None if _is_of_item(call_id) else call_id)
+        call_id, name = asked.part.get("id"), str(asked.part.get("name"))
+        # Of a call with an id that tells, a run with another one is not meant.
+        named = self._without_id if isinstance(call_id, str) and not _is_of_item(call_id) else self._by_name
+        found = (
+            self._first(self._by_id.get(str(call_id)), asked)
+            or self._first(named.get((name, compact(asked.part.get("arguments")))), asked)
+            or self._first(named.get((name, None)), asked)
+        )
         if found is not None:
             self._taken.add(id(found))
         return found
 
-    def _first(self, runs: deque[Observed], asked: _Asked, other_than: object) -> Observed | None:
-        """other_than: an id that tells; a run with another one is not meant. None: the runs have the call's."""
+    def _first(self, runs: deque[Observed] | None, asked: _Asked) -> Observed | None:
+        if not runs:
+            return None
         began = asked.by.span.start_ns
         while runs and (id(runs[0]) in self._taken or runs[0].span.start_ns < began):
             runs.popleft()
         for one in runs:
-            if id(one) in self._taken or (other_than and one.call_id):
+            if id(one) in self._taken:
                 continue
             has_its_id = one.call_id is not None and one.call_id == asked.part.get("id")
             is_told = has_its_id and one.call_id not in self._repeated and one.boundary == asked.part.get("name")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from tracetape.model.messages import Answer, text_of, tool_calls_of
 from tracetape.model.span import SpanRecord
 from tracetape.sources.conventions import logfire
+from tracetape.sources.conventions.alike import (
+    Open,
+    SpanKey,
+    is_asked_again,
+    is_same_call,
+    is_seen_twice,
+    same_model,
+    signature,
+)
 from tracetape.sources.conventions.observed import ABSENT, Failure, Observed
 from tracetape.sources.formats.json_fields import compact
 
 __all__ = ["SpanKey", "joined", "key_of", "tools_inside"]
 
-SpanKey = tuple[str, str]
-
 _MODELS = ("llm", "embedding")
-# Spans above a framework's own that are looked at for the client's parent.
-_DEEPEST = 100
 
 
 def key_of(span: SpanRecord) -> SpanKey:
@@ -123,18 +126,10 @@ def _alike(one: Observed, other: Observed) -> bool:
     if one.kind != other.kind:
         return False
     if one.kind in _MODELS:
-        return _same_model(one.model, other.model)
+        return same_model(one.model, other.model)
     if one.kind != "retrieval" and one.boundary != other.boundary:
         return False
     return one.inputs is None or other.inputs is None or one.inputs == other.inputs
-
-
-def _same_model(one: str | None, other: str | None) -> bool:
-    """`openai/gpt-5-mini`, `gpt-5-mini`, `gpt-5-mini-2026-09-01`: a router's name, asked for, that answered."""
-    if one is None or other is None:
-        return True
-    first, second = one.rpartition("/")[2].lower(), other.rpartition("/")[2].lower()
-    return first.startswith(second) or second.startswith(first)
 
 
 def _contradict(one: Observed, children: Sequence[Observed]) -> bool:
@@ -142,17 +137,11 @@ def _contradict(one: Observed, children: Sequence[Observed]) -> bool:
     only call inside, which was asked the same, is no other."""
     if one.kind != "llm" or one.answer is None:
         return False
-    if len(children) == 1 and _is_asked_again(one, children[0]):
+    if len(children) == 1 and is_asked_again(one, children[0]):
         return False
-    said = _signature(one.answer)
-    answers = [_signature(child.answer) for child in children if child.answer is not None]
+    said = signature(one.answer)
+    answers = [signature(child.answer) for child in children if child.answer is not None]
     return bool(answers) and said not in answers
-
-
-def _is_asked_again(one: Observed, child: Observed) -> bool:
-    if one.span.scope.name == child.span.scope.name or one.inputs is None or child.inputs is None:
-        return False
-    return _same_asked(one, child)
 
 
 def _same_response(found: Sequence[Observed]) -> list[Observed]:
@@ -160,7 +149,7 @@ def _same_response(found: Sequence[Observed]) -> list[Observed]:
     by_id: dict[str, list[Observed]] = {}
     for one in found:
         same = by_id.setdefault(one.response_id, []) if one.response_id else []
-        other = next((other for other in same if _is_seen_twice(other, one)), None)
+        other = next((other for other in same if is_seen_twice(other, one)), None)
         if other is None:
             left.append(one)
             same.append(one)
@@ -169,90 +158,21 @@ def _same_response(found: Sequence[Observed]) -> list[Observed]:
     return left
 
 
-def _is_seen_twice(one: Observed, other: Observed) -> bool:
-    """Whether two spans with one response id are of one call: two families look at it at the same time. One family
-    sees a call once; a cache answers two calls with one id."""
-    if one.span.scope.name == other.span.scope.name or not _overlap(one.span, other.span):
-        return False
-    if one.answer is not None and other.answer is not None and _signature(one.answer) != _signature(other.answer):
-        return False
-    return _same_asked(one, other)
-
-
 def _same_time(found: Sequence[Observed], spans: Mapping[SpanKey, SpanRecord]) -> list[Observed]:
     """Of different families, or traces: one lies inside the other, and they say the same as far as they speak."""
     left: list[Observed] = []
-    open_: list[Observed] = []
+    open_ = Open()
     for one in found:
-        open_ = [other for other in open_ if (other.span.end_ns or 0) >= one.span.start_ns]
-        outer = next((other for other in reversed(open_) if _is_same_call(other, one, spans)), None)
+        if one.kind not in _MODELS:
+            left.append(one)
+            continue
+        outer = next((other for other in open_.around(one) if is_same_call(other, one, spans)), None)
         if outer is None:
             left.append(one)
-            if one.kind in _MODELS:
-                open_.append(one)
+            open_.add(one)
         else:
             _take(outer, one)
     return left
-
-
-def _is_same_call(outer: Observed, inner: Observed, spans: Mapping[SpanKey, SpanRecord]) -> bool:
-    if outer.kind != inner.kind or outer.kind not in _MODELS:
-        return False
-    if inner.span.scope.name in {span.scope.name for span in (outer.span, *outer.others)}:
-        return False
-    if (inner.span.end_ns or 0) > (outer.span.end_ns or 0):
-        return False
-    if outer.response_id and inner.response_id:
-        return False  # they have been compared
-    if not _same_model(outer.model, inner.model) or not _same_asked(outer, inner):
-        return False
-    if outer.answer is not None and inner.answer is not None:
-        return bool(_signature(outer.answer) == _signature(inner.answer))
-    if (outer.failure is None) != (inner.failure is None):
-        return False
-    return outer.span.trace_id != inner.span.trace_id or _is_beside(outer.span, inner.span, spans)
-
-
-def _is_beside(outer: SpanRecord, inner: SpanRecord, spans: Mapping[SpanKey, SpanRecord]) -> bool:
-    """Whether one span's parent is above the other: what a framework's callbacks open is nobody's parent."""
-    above: SpanRecord | None = outer
-    passed = 0
-    while above is not None and above.parent_id is not None and passed < _DEEPEST:
-        if above.parent_id == inner.parent_id:
-            return True
-        above = spans.get((above.trace_id, above.parent_id))
-        passed += 1
-    return inner.parent_id is None and above is not None and above.parent_id is None
-
-
-def _same_asked(one: Observed, other: Observed) -> bool:
-    """Whether two requests end in the same, as far as both are known: families differ in what they put before."""
-    if one.inputs is None or other.inputs is None:
-        return True
-    last, other_last = ((inputs.get("messages") or [None])[-1] for inputs in (one.inputs, other.inputs))
-    return bool(_said(last) == _said(other_last))
-
-
-def _said(message: Any) -> Any:
-    if not isinstance(message, dict):
-        return None
-    return [
-        part.get("content", part.get("response")) for part in message["parts"] if part.get("type") != "reasoning"
-    ]
-
-
-def _overlap(one: SpanRecord, other: SpanRecord) -> bool:
-    return one.start_ns <= (other.end_ns or other.start_ns) and other.start_ns <= (one.end_ns or one.start_ns)
-
-
-def _signature(answer: Answer | None) -> Any:
-    """What an answer says: texts, and the names and arguments of tool calls."""
-    if answer is None:
-        return None
-    return [
-        (text_of(one) or "", [(part.get("name"), part.get("arguments")) for part in tool_calls_of(one)])
-        for one in answer["messages"]
-    ]
 
 
 def _take(one: Observed, other: Observed) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import orjson
-
+from tracetape.model.json_text import parsed
 from tracetape.model.messages import Answer
 from tracetape.model.span import Event, Gap, SpanRecord
 
@@ -43,7 +41,6 @@ CUT: Any = _Mark("CUT")
 """JSON text that is none any more."""
 REDACTED: Any = _Mark("REDACTED")
 
-_LONG_NUMBER = re.compile(r"\d{19}")
 _STATUS = re.compile(r"\b(?:Error code|status_code): ([45]\d\d)\b|^(?:\w+: )?([45]\d\d) [A-Z_]+\.")
 # Of control flow: nothing has failed.
 _CONTROL = ("GeneratorExit", "StopIteration", "StopAsyncIteration", "GraphInterrupt", "GraphBubbleUp")
@@ -133,11 +130,9 @@ def loaded(value: Any) -> Any:
     if text in _REDACTED:
         return REDACTED
     try:
-        found = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return parsed(text)
+    except ValueError:
         return CUT
-    # Integers over 64 bits would be floats.
-    return json.loads(text) if _LONG_NUMBER.search(text) else found
 
 
 def loaded_parameter(value: Any) -> Any:
