@@ -1,4 +1,4 @@
-"""Plans over recordings of others: which recorded calls are a function's is known when it calls, and so is the cut."""
+"""Plans over recordings of others: a function's recorded calls are known when it calls, and so is the cut."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ from tracetape.model.span import Gap
 from tracetape.sources.conventions.automatic_calls import is_google
 from tracetape.sources.conventions.errors_in_text import failure_in
 from tracetape.sources.conventions.observed import ABSENT, Failure, Observed, loaded, place
-from tracetape.sources.conventions.tool_results import AnswersTold, ToolResults, numbered
-from tracetape.sources.formats.json_fields import compact
+from tracetape.sources.conventions.tool_results import AnswersTold, ToolResults, numbered, said
 
 __all__ = ["Inferred", "infer"]
 
@@ -106,12 +105,12 @@ class _Runs:
         self._by_name: dict[tuple[str, str | None], deque[Observed]] = {}
         self._without_id: dict[tuple[str, str | None], deque[Observed]] = {}
         for one in tools:
-            said = None if one.inputs is None or _is_nameless(one) else compact(one.inputs)
-            self._by_name.setdefault((one.boundary, said), deque()).append(one)
+            told = None if one.inputs is None or _is_nameless(one) else said(dict(one.inputs))
+            self._by_name.setdefault((one.boundary, told), deque()).append(one)
             if one.call_id:
                 self._by_id.setdefault(one.call_id, deque()).append(one)
             else:
-                self._without_id.setdefault((one.boundary, said), deque()).append(one)
+                self._without_id.setdefault((one.boundary, told), deque()).append(one)
 
     def take(self, asked: _Asked) -> Observed | None:
         call_id, name = asked.part.get("id"), str(asked.part.get("name"))
@@ -119,7 +118,7 @@ class _Runs:
         named = self._without_id if isinstance(call_id, str) and not _is_of_item(call_id) else self._by_name
         found = (
             self._first(self._by_id.get(str(call_id)), asked)
-            or self._first(named.get((name, compact(asked.part.get("arguments")))), asked)
+            or self._first(named.get((name, said(asked.part.get("arguments")))), asked)
             or self._first(named.get((name, None)), asked)
         )
         if found is not None:

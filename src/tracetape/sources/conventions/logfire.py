@@ -21,6 +21,8 @@ name = "Logfire"
 
 _BLOCK = re.compile(r"(?:Beta)?(?:Text|ToolUse|Thinking)Block\(.*\)", re.S)
 _LONGEST_BLOCK = 1_000_000
+# What a block must have, by its type.
+_TEXTS = {"text": "text", "tool_use": "name", "thinking": "thinking"}
 _SWITCH = "leave scrubbing and OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT as they are by default"
 
 
@@ -67,16 +69,19 @@ def _block(part: Part) -> Part:
     if not isinstance(text, str) or len(text) > _LONGEST_BLOCK or not _BLOCK.fullmatch(text):
         return part
     fields = _literals(text)
-    found = anthropic.part(fields) if fields.get("type") in ("text", "tool_use", "thinking") else None
-    return part if found is None else found
+    kind = fields.get("type")
+    wanted = _TEXTS.get(kind) if isinstance(kind, str) else None
+    return part if wanted is None or not isinstance(fields.get(wanted), str) else anthropic.part(fields)
 
 
 def _literals(text: str) -> dict[str, Any]:
-    """The keyword arguments of a repr that are literals; nothing is looked up, nothing is called."""
+    """The keyword arguments of a repr that are literals; nothing is looked up, nothing is called. {} for what is
+    no such repr."""
     try:
         made = ast.parse(text, mode="eval").body
-        keywords = made.keywords if isinstance(made, ast.Call) else []
-        return {one.arg: ast.literal_eval(one.value) for one in keywords if one.arg is not None}
+        if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Name) or made.args:
+            return {}
+        return {one.arg: ast.literal_eval(one.value) for one in made.keywords if one.arg is not None}
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return {}
 

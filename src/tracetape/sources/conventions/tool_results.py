@@ -7,13 +7,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tracetape.model.messages import Message, Part, tool_calls_of
 from tracetape.sources.conventions.observed import Observed
 from tracetape.sources.formats.json_fields import compact
 
-__all__ = ["AnswersTold", "Given", "ToolResults", "numbered"]
+__all__ = ["AnswersTold", "Given", "ToolResults", "numbered", "said"]
 
 # Later model calls that are looked at, for the one that goes on with the same conversation.
 _LOOKED_AT = 64
@@ -46,11 +46,11 @@ class ToolResults:
             messages = () if one.inputs is None else one.inputs.get("messages") or ()
             known: set[object] = set()
             for call, number, part in _answered(messages):
-                said = _signature(call)
+                signature = _signature(call)
                 known.add(part.get("id"))
                 if isinstance(call.get("id"), str):
-                    self._joined.setdefault((call["id"], said), _InOrder()).add(part, one)
-                self._by_call.setdefault((said, number), _InOrder()).add(part, one)
+                    self._joined.setdefault((call["id"], signature), _InOrder()).add(part, one)
+                self._by_call.setdefault((signature, number), _InOrder()).add(part, one)
             for part in (_part_of(message) for message in messages if message.get("role") == "tool"):
                 if isinstance(part.get("id"), str) and part["id"] not in known:
                     self._alone.setdefault(part["id"], _InOrder()).add(part, one)
@@ -60,13 +60,13 @@ class ToolResults:
 
         number: of the call among the equal ones of its turn, from 0. by: whose answer asked for it.
         """
-        call_id, said = call.get("id"), _signature(call)
+        call_id, signature = call.get("id"), _signature(call)
         if isinstance(call_id, str):
-            for listed in (self._joined.get((call_id, said)), self._alone.get(call_id)):
+            for listed in (self._joined.get((call_id, signature)), self._alone.get(call_id)):
                 found = None if listed is None else listed.after(by)
                 if found is not None:
                     return found
-        listed = self._by_call.get((said, number))
+        listed = self._by_call.get((signature, number))
         found = None if listed is None else listed.after(by)
         return None if found is None or found.part.get("id") in self._asked else found
 
@@ -107,13 +107,26 @@ def _line(message: Message) -> bytes:
     return compact(message).encode("utf-8", "surrogatepass") + b"\n"
 
 
+def said(value: Any) -> str:
+    """The same text for values that JSON takes for equal: in whatever order keys are, 1.0 as 1."""
+    return compact(_ordered(value))
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _ordered(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, list):
+        return [_ordered(one) for one in value]
+    return int(value) if type(value) is float and value.is_integer() else value
+
+
 def numbered(calls: Sequence[Part]) -> Iterator[tuple[Part, int]]:
     """Each call of a turn with its number among the equal ones, from 0."""
     seen: Counter[str] = Counter()
     for call in calls:
-        said = _signature(call)
-        yield call, seen[said]
-        seen[said] += 1
+        signature = _signature(call)
+        yield call, seen[signature]
+        seen[signature] += 1
 
 
 class _InOrder:
@@ -181,4 +194,4 @@ def _part_of(message: Message) -> Part:
 
 
 def _signature(call: Part) -> str:
-    return compact([call.get("name"), call.get("arguments")])
+    return said([call.get("name"), call.get("arguments")])
