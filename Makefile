@@ -19,7 +19,7 @@ demo: $(VENV)/.core
 	@$(BIN)/tracetape demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow" -n auto --dist worksteal
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -m slow
