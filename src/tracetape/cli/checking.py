@@ -8,12 +8,14 @@ from typing import Any
 import orjson
 from rich.text import Text
 
+from tracetape.cli.preflight import preflight_lines
 from tracetape.cli.render import GRADE_STYLE, columns, counted
 from tracetape.errors import UsageError
 from tracetape.model.crossing import EXACT, UNUSABLE, Crossing
 from tracetape.model.forms import answer_of
 from tracetape.model.messages import Message, Part, text_of, tool_calls_of
 from tracetape.model.names import split_name
+from tracetape.model.plan import ReplayPlan
 from tracetape.model.printing import escaped
 from tracetape.model.recording import Recording
 from tracetape.model.span import Gap
@@ -21,8 +23,10 @@ from tracetape.model.span import Gap
 __all__ = ["as_json", "crossing_as_json", "crossing_named", "lines", "usable"]
 
 
-def usable(recording: Recording) -> bool:
-    """Whether every crossing could be served."""
+def usable(recording: Recording, plan: ReplayPlan | None = None) -> bool:
+    """Whether every crossing could be served; under a plan, those that it would serve."""
+    if plan is not None and plan.entries:
+        return bool(recording.crossings) and not recording.blocked(plan)
     return bool(recording.crossings) and all(one.grade != UNUSABLE for one in recording.crossings.flawed())
 
 
@@ -40,28 +44,37 @@ def crossing_named(recording: Recording, given: str) -> Crossing:
     return recording[boundary, 1 if number is None else number]
 
 
-def lines(recording: Recording) -> Iterator[Text]:
-    """The grade of each crossing with its reasons, then what a replay would do."""
+def lines(recording: Recording, plan: ReplayPlan | None = None) -> Iterator[Text]:
+    """The grade of each crossing with its reasons, each told once; then what a replay would do."""
     yield Text(f"{escaped(recording.source)}  trace {recording.trace_id}")
     padded = columns((escaped(crossing.name), crossing.grade) for crossing in recording.crossings)
+    told: dict[tuple[str, str], str] = {}
     for crossing, (name, grade) in zip(recording.crossings, padded, strict=True):
         yield Text(f"  {name}  ").append(grade, style=GRADE_STYLE[grade])
         for gap in crossing.gaps:
-            yield Text(f"      {escaped(str(gap))}")
+            first = told.setdefault((gap.code, gap.text), crossing.name)
+            said = str(gap) if first == crossing.name else f"{gap.code}, as {first}"
+            yield Text(f"      {escaped(said)}")
+    places: dict[tuple[str, str], list[Gap]] = {}
     for gap in recording.gaps:
-        yield Text(f"  {escaped(str(gap))}", style="yellow")
+        places.setdefault((gap.code, gap.text), []).append(gap)
+    for same in places.values():
+        more = f", and {len(same) - 1:,} more" if len(same) > 1 else ""
+        yield Text(f"  {escaped(str(same[0]))}{more}", style="yellow")
     yield from _verdict(recording)
+    if recording.crossings:
+        yield from preflight_lines(recording, plan or ReplayPlan())
 
 
 def _verdict(recording: Recording) -> Iterator[Text]:
-    obstacles = recording.obstacles()
+    blocked = recording.blocked()
     begun = [one for one in recording.crossings if one.outcome == "unfinished"]
     total = counted(len(recording.crossings), "crossing")
     unusable = sum(one.grade == UNUSABLE for one in recording.crossings)
-    if obstacles:
-        yield Text("NOT replayable as it is:", style="bold red")
-        for obstacle in obstacles:
-            yield Text(f"  {escaped(obstacle)}")
+    if not recording.crossings:
+        yield Text("NOT replayable:", style="bold red").append(f" {recording.obstacles()[0]}", style="default")
+    elif blocked:
+        yield Text(f"NOT replayable as it is: of {total} {len(blocked):,} cannot be served", style="bold red")
     elif begun and all(one.outcome == "unfinished" for one in recording.crossings if one.grade == UNUSABLE):
         shown = ", ".join(escaped(one.name) for one in begun[:5]) + (", …" if len(begun) > 5 else "")
         yield Text(

@@ -225,26 +225,32 @@ def show(source: str, crossing: str | None, as_json: bool, trace_id: str | None,
     epilog=f"Exit codes: 0 every crossing can be served, 1 one of them cannot; {CANNOT_READ}",
 )
 @click.argument("source")
+@click.option("--live", multiple=True, metavar="NAME[@N]", help="What a replay would do with NAME live.")
 @json_option
 @trace_options
 @reports_errors
-def check(source: str, as_json: bool, trace_id: str | None, traces: str) -> None:
-    """Can this be replayed? The grade of each crossing, with reasons and cures.
+def check(source: str, live: tuple[str, ...], as_json: bool, trace_id: str | None, traces: str) -> None:
+    """Can this be replayed? The grade of each crossing, with reasons and cures; then what a replay would do.
 
     \b
       tracetape check run.otlp.jsonl
+      tracetape check run.otlp.jsonl --live place_order
       tracetape check exported.json --trace 4bf92f3577b34da6a3ce929d0e0e4736
 
     exact: comes back as recorded. rebuilt: something had to be made up. unusable: cannot be served.
     """
     from tracetape.cli import checking, render
+    from tracetape.cli.plans import chosen_plan
+    from tracetape.cli.preflight import check_plan
 
+    plan = chosen_plan((), (), live)
     recording = _load(source, trace_id, traces)
+    check_plan(recording, plan)
     if as_json:
         render.print_json(checking.as_json(recording))
     else:
-        render.print_lines(checking.lines(recording))
-    if not checking.usable(recording):
+        render.print_lines(checking.lines(recording, plan))
+    if not checking.usable(recording, plan):
         raise SystemExit(DIVERGED)
 
 

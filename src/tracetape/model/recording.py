@@ -92,25 +92,29 @@ class Recording:
         raise UsageError(f"no crossing of {boundary!r} in the recording{nearest(boundary, self.names)}")
 
     def obstacles(self, plan: ReplayPlan | None = None) -> list[str]:
-        """Reasons against replaying under `plan` (default: everything served), one line each.
-
-        A crossing is an obstacle if the plan would serve it and it is unusable. One inside a crossing
-        that is served is never asked for.
-        """
+        """Reasons against replaying under `plan` (default: everything served), one line each."""
         if not self.crossings:
             return ["the recording has no crossings: none of its spans was written at a boundary that we read"]
+        return [
+            f"{one.name}: {'; '.join(gap.text for gap in one.gaps) or 'its outcome was not recorded'}"
+            for one in self.blocked(plan)
+        ]
+
+    def blocked(self, plan: ReplayPlan | None = None) -> list[Crossing]:
+        """The crossings that `plan` (default: everything served) would serve and that are unusable.
+
+        One inside a crossing that is served is never asked for; where a run was cut off, a replay goes as far as
+        that, and ends there.
+        """
         chosen = plan or ReplayPlan()
-        blocked = []
-        for crossing in self.crossings.flawed():
-            if crossing.grade != UNUSABLE or crossing.outcome == "unfinished":
-                continue  # where a run was cut off, a replay goes as far as that, and ends there
-            if chosen.mode_of(crossing) in ("live", "patched"):
-                continue
-            if self._inside_served(crossing, chosen):
-                continue
-            why = "; ".join(gap.text for gap in crossing.gaps) or "its outcome was not recorded"
-            blocked.append(f"{crossing.name}: {why}")
-        return blocked
+        return [
+            one
+            for one in self.crossings.flawed()
+            if one.grade == UNUSABLE
+            and one.outcome != "unfinished"
+            and chosen.mode_of(one) not in ("live", "patched")
+            and not self._inside_served(one, chosen)
+        ]
 
     @staticmethod
     def _inside_served(crossing: Crossing, plan: ReplayPlan) -> bool:

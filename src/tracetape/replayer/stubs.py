@@ -19,7 +19,7 @@ from tracetape.replayer.generated_ids import masked
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.signatures import Signature, signature
 
-__all__ = ["Stub", "StubTable", "Stubs"]
+__all__ = ["Stub", "StubTable", "Stubs", "after_cut"]
 
 
 class Stub:

@@ -25,7 +25,9 @@ def recording(*crossings: Crossing, gaps: tuple[Gap, ...] = ()) -> Recording:
 
 
 def text(given: Recording) -> list[str]:
-    return [line.plain for line in lines(given)]
+    """Without what a replay would do."""
+    found = [line.plain for line in lines(given)]
+    return found[: next((at for at, line in enumerate(found) if line.startswith("a replay ")), len(found))]
 
 
 def test_all_exact_is_replayable():
@@ -58,8 +60,7 @@ def test_what_cannot_be_served_stands_in_the_way():
     assert text(given)[1:] == [
         "  plan@1  unusable",
         f"      {OPAQUE}",
-        "NOT replayable as it is:",
-        f"  plan@1: {OPAQUE.text}",
+        "NOT replayable as it is: of 1 crossing 1 cannot be served",
     ]
     assert not usable(given)
 
@@ -98,8 +99,27 @@ def test_gaps_of_the_recording_are_listed():
 
 
 def test_a_recording_without_crossings_cannot_be_replayed():
-    assert text(recording())[1] == "NOT replayable as it is:"
+    assert text(recording())[1:] == [
+        "NOT replayable: the recording has no crossings: none of its spans was written at a boundary that we read"
+    ]
     assert not usable(recording())
+
+
+def test_a_reason_is_told_once_and_then_where():
+    other = Gap("OPAQUE_VALUE", OPAQUE.text, "span 0c")
+    given = recording(
+        Crossing(boundary="plan", occurrence=1, grade=UNUSABLE, gaps=(OPAQUE,)),
+        Crossing(boundary="plan", occurrence=2, grade=UNUSABLE, gaps=(other,)),
+        gaps=(OPAQUE, other, other),
+    )
+
+    assert text(given)[1:-1] == [
+        "  plan@1  unusable",
+        f"      {OPAQUE}",
+        "  plan@2  unusable",
+        "      OPAQUE_VALUE, as plan@1",
+        f"  {OPAQUE}, and 2 more",
+    ]
 
 
 def test_text_of_a_trace_cannot_command_the_terminal():

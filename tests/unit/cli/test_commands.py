@@ -271,7 +271,18 @@ def test_check_of_a_good_recording_is_0(tracetape, recording):
     result = tracetape("check", recording)
 
     assert result.exit_code == 0
-    assert result.stdout.endswith("replayable: 2 of 2 crossings exactly as recorded\n")
+    assert "\nreplayable: 2 of 2 crossings exactly as recorded\n" in result.stdout
+    assert result.stdout.splitlines()[-2] == "a replay serves 2 (ask_model@1, sell_shares@1)"
+
+
+def test_check_tells_what_a_plan_would_do_and_judges_by_it(tracetape, recording):
+    result = tracetape("check", recording, "--live", "sell_shares")
+
+    assert result.exit_code == 0
+    assert "a replay serves 1 (ask_model@1), and runs 1 (sell_shares@1)" in result.stdout
+    mistaken = tracetape("check", recording, "--live", "sel_shares")
+    assert mistaken.exit_code == 2
+    assert "did you mean 'sell_shares'" in mistaken.stderr
 
 
 @pytest.mark.parametrize("words", [(), ("--json",)])

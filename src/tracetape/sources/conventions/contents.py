@@ -19,7 +19,7 @@ __all__ = [
     "cut",
     "incomplete",
     "is_whole_call",
-    "lacking",
+    "lack",
     "strings",
 ]
 
@@ -38,7 +38,7 @@ def content_of(made: Observed, found: Any) -> None:
         value = text
     if value is ABSENT or value is REDACTED:
         if made.failure is None:
-            made.gaps.append(lacking(made, "result"))
+            lack(made, "result")
         return
     made.result, made.rank = value, 20
     # A text that JSON can be read from may have been a text.
@@ -92,13 +92,21 @@ def incomplete(made: Observed, what: str) -> Gap:
     )
 
 
-def lacking(made: Observed, what: str) -> Gap:
-    """The gap of content that was not recorded, with what would record it."""
+def lack(made: Observed, what: str) -> None:
+    """Add the gap of content that was not recorded, with what would record it. Of two such it is one gap."""
+    head = f"{made.source} has not recorded the "
+    before = next((gap for gap in made.gaps if gap.code == "CONTENT_OFF" and gap.text.startswith(head)), None)
+    if before is not None:
+        made.gaps.remove(before)
+        known = before.text[len(head) :].partition(":")[0].partition(".")[0]
+        what = f"{known} and the {what}"
     cure = f": {made.switch}" if made.switch else ""
-    return Gap(
-        "CONTENT_OFF",
-        f"{made.source} has not recorded the {what}{cure}. What was not recorded cannot be mended later",
-        made.where,
+    made.gaps.append(
+        Gap(
+            "CONTENT_OFF",
+            f"{head}{what}{cure}. What was not recorded cannot be mended later",
+            made.where,
+        )
     )
 
 

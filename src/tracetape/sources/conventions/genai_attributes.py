@@ -10,7 +10,7 @@ from tracetape.model.forms import genai
 from tracetape.model.forms.shapes import mapped
 from tracetape.model.span import Event, Gap, SpanRecord
 from tracetape.sources.conventions import names
-from tracetape.sources.conventions.contents import content_of, counts, cut, incomplete, lacking, strings
+from tracetape.sources.conventions.contents import content_of, counts, cut, incomplete, lack, strings
 from tracetape.sources.conventions.genai_before import choices_in, flattened, messages_in
 from tracetape.sources.conventions.observed import (
     ABSENT,
@@ -130,7 +130,7 @@ def tool_run(
     elif given is not ABSENT and given is not REDACTED:
         made.inputs = {"input": given}
     else:
-        made.gaps.append(lacking(made, "arguments"))
+        lack(made, "arguments")
     found = attributes.get(names.TOOL_CALL_RESULT, ABSENT) if result is ABSENT else result
     content_of(made, found)
     return made
@@ -155,7 +155,7 @@ def _request(span: SpanRecord, around: Around, made: Observed) -> normal.Request
         return None
     if messages is None:
         if found is not CUT:
-            made.gaps.append(lacking(made, "input"))
+            lack(made, "input")
         return None
     system = _content(span, around, made, names.SYSTEM_INSTRUCTIONS, "system instructions")
     head = genai.parts(system) if isinstance(system, (list, str)) else []
@@ -201,7 +201,7 @@ def _answer(span: SpanRecord, around: Around, made: Observed) -> normal.Answer |
         about["reasons"] = choices[1]
         return normal.answer(choices[0], about.pop("reasons"), **about)
     if made.failure is None:
-        made.gaps.append(lacking(made, "output"))
+        lack(made, "output")
     return None
 
 

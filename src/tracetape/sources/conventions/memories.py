@@ -6,7 +6,7 @@ from typing import Any
 
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.conventions import names
-from tracetape.sources.conventions.contents import content_of, counts, lacking, strings
+from tracetape.sources.conventions.contents import content_of, counts, lack, strings
 from tracetape.sources.conventions.observed import ABSENT, Observed, failure_of, json_value
 
 __all__ = ["embedding", "memory", "retrieval"]
@@ -43,7 +43,7 @@ def retrieval(span: SpanRecord, operation: str, *, source: str, switch: str) -> 
     if query is not None:
         made.inputs = {"query": query}
     else:
-        made.gaps.append(lacking(made, "query"))
+        lack(made, "query")
     content_of(made, attributes.get(names.RETRIEVAL_DOCUMENTS, ABSENT))
     if isinstance(made.result, list) and all(_is_id_alone(one) for one in made.result) and made.result:
         made.result, made.is_whole = ABSENT, False

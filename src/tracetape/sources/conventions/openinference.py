@@ -9,7 +9,7 @@ from tracetape.model import messages as normal
 from tracetape.model.forms import answer_of, gemini, genai, openai_chat, request_of
 from tracetape.model.span import SpanRecord
 from tracetape.sources.conventions import openinference_messages as flat
-from tracetape.sources.conventions.contents import content_of, counts, cut, incomplete, lacking, strings
+from tracetape.sources.conventions.contents import content_of, counts, cut, incomplete, lack, strings
 from tracetape.sources.conventions.genai_attributes import Around
 from tracetape.sources.conventions.langchain import is_streamed
 from tracetape.sources.conventions.observed import (
@@ -132,7 +132,7 @@ def _request(
         made.gaps.append(incomplete(made, "input"))
         return None
     if not given:
-        made.gaps.append(lacking(made, "input"))
+        lack(made, "input")
         return None
     others = {key: one for key, one in parameters.items() if key not in ("model", "stream", "tools", "messages")}
     tools = [json_value(attributes, key) for key in flat.keys_of(attributes, "llm.tools.", ".tool.json_schema")]
@@ -219,7 +219,7 @@ def _answer(attributes: Mapping[str, Any], raw: Any, made: Observed) -> None:
         made.response_id, made.rank = response_id, 20
         return
     if made.failure is None and made.span.end_ns is not None:
-        made.gaps.append(lacking(made, "output"))
+        lack(made, "output")
 
 
 def _outputs(raw: Any, text: str | None, attributes: Mapping[str, Any]) -> list[normal.Message]:
@@ -253,7 +253,7 @@ def _embedding(span: SpanRecord) -> Observed:
     elif texts:
         made.inputs = {"model": made.model, "input": texts}
     else:
-        made.gaps.append(lacking(made, "input"))
+        lack(made, "input")
     if isinstance(found, Mapping) and isinstance(found.get("data"), list):
         made.result, made.is_whole, made.rank = found, True, 40
         return made
@@ -268,7 +268,7 @@ def _embedding(span: SpanRecord) -> Observed:
     if vectors and all(isinstance(one, list) for one in vectors):
         made.result, made.rank = vectors, 20
     elif made.failure is None:
-        made.gaps.append(lacking(made, "output"))
+        lack(made, "output")
     return made
 
 
@@ -284,7 +284,7 @@ def _retrieval(span: SpanRecord) -> Observed:
     elif query is not None and given is not REDACTED:
         made.inputs = {"query": query}
     else:
-        made.gaps.append(lacking(made, "query"))
+        lack(made, "query")
     content_of(made, attributes.get("output.value", ABSENT))
     is_cut = any(gap.code == "PAYLOAD_TRUNCATED" for gap in made.gaps)
     if not is_cut and not isinstance(made.result, dict) and not _are_objects(made.result):

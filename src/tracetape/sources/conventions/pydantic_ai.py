@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tracetape.model.span import SpanRecord
 from tracetape.sources.conventions import names
-from tracetape.sources.conventions.contents import cut, lacking
+from tracetape.sources.conventions.contents import cut, lack
 from tracetape.sources.conventions.genai import observed_as
 from tracetape.sources.conventions.genai_attributes import Around, named_call, tool_run
 from tracetape.sources.conventions.observed import ABSENT, CUT, Observed, json_value
@@ -56,4 +56,5 @@ def _embedding(made: Observed) -> None:
     elif isinstance(vectors, list):
         made.result, made.rank, made.gaps = vectors, 20, []
     elif made.failure is None:
-        made.gaps = [lacking(made, "output")]
+        made.gaps.clear()
+        lack(made, "output")

@@ -7,7 +7,7 @@ from typing import Any
 
 from tracetape.model.span import SpanRecord
 from tracetape.sources.conventions import names
-from tracetape.sources.conventions.contents import lacking, strings
+from tracetape.sources.conventions.contents import lack, strings
 from tracetape.sources.conventions.genai import OFFICIAL, observed_as
 from tracetape.sources.conventions.genai_attributes import Around, named_call, tool_run
 from tracetape.sources.conventions.langchain import is_streamed, tool_message, with_blocks
@@ -97,12 +97,12 @@ def _retrieval(span: SpanRecord) -> Observed:
     if isinstance(given, Mapping) and "query" in given:
         made.inputs = {"query": given["query"]}
     else:
-        made.gaps.append(lacking(made, "query"))
+        lack(made, "query")
     value = _value(attributes.get("traceloop.entity.output", ABSENT))
     if isinstance(value, Mapping) and "documents" in value:
         made.result, made.rank = value["documents"], 20
     elif made.failure is None:
-        made.gaps.append(lacking(made, "documents"))
+        lack(made, "documents")
     return made
 
 
