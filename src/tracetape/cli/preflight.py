@@ -39,7 +39,7 @@ def check_plan(recording: Recording, plan: ReplayPlan) -> None:
 def preflight_lines(recording: Recording, plan: ReplayPlan) -> Iterator[Text]:
     """The stubs, the cut, and what would halt. The recording has crossings."""
     crossings, blocked = recording.crossings, recording.blocked(plan)
-    asked = [one for one in crossings if _is_reached(one, plan)]
+    asked = [one for one in crossings if plan.reaches(one)]
     live = [one for one in asked if plan.mode_of(one) == "live"]
     others = {one.name for one in (*live, *blocked)}
     served = [one for one in asked if one.name not in others and one.outcome != "unfinished"]
@@ -58,15 +58,6 @@ def preflight_lines(recording: Recording, plan: ReplayPlan) -> Iterator[Text]:
         yield Text("  nothing is live, so there is no cut: a call with other inputs than recorded halts")
     if blocked:
         yield Text(f"  it halts at {_named(blocked)}: what cannot be served", style="red")
-
-
-def _is_reached(one: Crossing, plan: ReplayPlan) -> bool:
-    above = one.parent
-    while above is not None:
-        if plan.mode_of(above) != "live":
-            return False
-        above = above.parent
-    return True
 
 
 def _named(crossings: Sequence[Crossing]) -> str:

@@ -81,6 +81,15 @@ class ReplayPlan:
                     return entry
         return None
 
+    def reaches(self, crossing: Crossing) -> bool:
+        """Whether the crossing is asked for: inside a call that is served nothing is called."""
+        above = crossing.parent
+        while above is not None:
+            if self.mode_of(above) != "live":
+                return False
+            above = above.parent
+        return True
+
     def mode_of(self, crossing: Crossing) -> str:
         """stub, live or patched."""
         entry = self.entry_for(crossing.boundary, crossing.occurrence)

@@ -298,17 +298,7 @@ def after_cut(crossings: Crossings, plan: ReplayPlan) -> list[bool]:
 
 
 def _is_cut(one: Crossing, plan: ReplayPlan) -> bool:
-    return plan.mode_of(one) in ("live", "patched") and one.ended is not None and _is_reached(one, plan)
-
-
-def _is_reached(one: Crossing, plan: ReplayPlan) -> bool:
-    """Inside a call that is served nothing is called, so nothing there can be a cut."""
-    above = one.parent
-    while above is not None:
-        if plan.mode_of(above) != "live":
-            return False
-        above = above.parent
-    return True
+    return plan.mode_of(one) in ("live", "patched") and one.ended is not None and plan.reaches(one)
 
 
 def _running_first_ends(cuts: Iterable[Moment]) -> list[tuple[int, int, int]]:
