@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
@@ -35,6 +36,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 Text = str | Callable[..., str | None] | None
 
+_OPTIONAL = re.compile(r"str \| None|None \| str|(?:[\w.]+\.)?Optional\[str\]")
+_TEXT = re.compile(
+    rf"str|{_OPTIONAL.pattern}|(?:[\w.]+\.)?(?:Async)?(?:Iterator|Iterable|Generator)\[str(?:, [^\[\]]*)?\]"
+)
+
 
 @overload
 def boundary(name: F, /) -> F: ...
@@ -52,7 +58,7 @@ def boundary(
     output: Callable[[Any], Any] | None = None,
     key: Callable[..., Any] | None = None,
     usage: Callable[[Any], Mapping[str, int]] | None = None,
-    answer: Callable[[dict[str, Any]], Any] | None = None,
+    answer: Callable[[Any], Any] | None = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -67,7 +73,7 @@ def boundary(
     output: Callable[[Any], Any] | None = None,
     key: Callable[..., Any] | None = None,
     usage: Callable[[Any], Mapping[str, int]] | None = None,
-    answer: Callable[[dict[str, Any]], Any] | None = None,
+    answer: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Mark a function as a step whose inputs and outcome are recorded, and replayed.
 
@@ -84,9 +90,9 @@ def boundary(
               identifies the call when inputs are compared.
     usage:    a function of the result → {"input_tokens": …, "output_tokens": …}; default: the usage of a
               known SDK response.
-    answer:   of a model call: a function of an answer in the normal form (see `tracetape.model.messages`); what it
-              returns is served where a replay's recording is another instrumentation's, which knows the answer and
-              not what this function makes of it.
+    answer:   asked in replays of another instrumentation's recording, which does not know what this function makes
+              of what came back: a function of a model's answer in the normal form (`tracetape.model.messages`), or
+              of the recorded result of any other kind; what it returns is served.
     The functions get the arguments by name, without self or cls.
 
     Raises UsageError at once for an unknown kind or what cannot be called.
@@ -181,7 +187,14 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
     _sessions.mark(spec.name, spec.kind)
     driver = _driver_of(target)
     names = Names(target, _name_of(target), static=isinstance(function, staticmethod))
-    spec = replace(spec, shape=_SHAPES.get(driver, PLAIN), gives_text=_gives_text(target), defaults=names.defaults)
+    gives_text, may_give_none = _text_given(target)
+    spec = replace(
+        spec,
+        shape=_SHAPES.get(driver, PLAIN),
+        gives_text=gives_text,
+        may_give_none=may_give_none,
+        defaults=names.defaults,
+    )
     target_name = getattr(target, "__name__", spec.name)
     target_qualname = getattr(target, "__qualname__", spec.name)
 
@@ -257,13 +270,16 @@ def _driver_of(target: Any) -> Callable[[Mode, Call], Any]:
 _SHAPES: dict[Any, str] = {cross_generator: GENERATOR, cross_async_generator: ASYNC_GENERATOR}
 
 
-def _gives_text(target: Any) -> bool:
-    """By its annotation; one that cannot be evaluated (yet, from Python 3.14 on) says nothing."""
+def _text_given(target: Any) -> tuple[bool, bool]:
+    """Whether it gives a str, or a stream of such, and whether it may give None: by its annotation; one that
+    cannot be evaluated (yet, from Python 3.14 on) says nothing."""
     try:
         said = getattr(target, "__annotations__", None)
     except Exception:  # noqa: BLE001
-        return False
-    return isinstance(said, dict) and said.get("return") in (str, "str")
+        return False, False
+    found = said.get("return") if isinstance(said, dict) else None
+    text = found.__name__ if isinstance(found, type) else str(found)
+    return _TEXT.fullmatch(text) is not None, _OPTIONAL.fullmatch(text) is not None
 
 
 def _name_of(function: Any) -> str:

@@ -193,7 +193,7 @@ REPORTS: dict[str, tuple[Callable[[], Any], Callable[[], Any], dict[str, Any], s
         "replay of RUN DIVERGED: 0 live, 2 served, 0 stale, 1 divergence, model calls: 0\n"
         "\n"
         "DIVERGED: outer@new@1: a call that the recording does not have\n"
-        "  the recording has no call of outer at all\n"
+        "  the recording has no call of outer at all; there are: plan, act\n"
         f"{LOOPS}"
         '  to accept it: live=["outer"] runs the real function; or record the run again\n'
         "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text
@@ -49,9 +50,12 @@ def preflight_lines(recording: Recording, plan: ReplayPlan) -> Iterator[Text]:
         yield Text(f"  never asked for: {counted(inside, 'crossing')} inside of those that are served")
     if live:
         flags = after_cut(crossings, plan)
-        behind = [one for at, one in enumerate(crossings) if flags[at] and one.name not in others]
+        behind = [
+            one for at, one in enumerate(crossings) if flags[at] and one.name not in others and plan.reaches(one)
+        ]
+        first = min(live, key=lambda one: one.ended or sys.maxsize)
         yield Text(
-            f"  the cut is where {escaped(live[0].name)} ends: a call with other inputs halts before it, and is "
+            f"  the cut is where {escaped(first.name)} ends: a call with other inputs halts before it, and is "
             f"served as stale behind it: {_named(behind)}"
         )
     else:

@@ -55,7 +55,7 @@ class BoundarySpec:
     """What `@boundary` said. The functions get the arguments by name, without self or cls.
 
     shape:       what a call of the function gives: plain, generator, async_generator.
-    gives_text:  whether it says that it returns a str.
+    gives_text:  whether it says that it returns a str, or a stream of such. may_give_none: or None.
     defaults:    of its parameters.
     kept:        what modes have made of it for all its calls, each by a key of its own.
     """
@@ -69,9 +69,10 @@ class BoundarySpec:
     key: Callable[..., Any] | None = None
     usage: Callable[[Any], Mapping[str, int]] | None = None
     code: str = ""
-    answer: Callable[[dict[str, Any]], Any] | None = None
+    answer: Callable[[Any], Any] | None = None
     shape: str = PLAIN
     gives_text: bool = False
+    may_give_none: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict, repr=False)
     kept: dict[Any, Any] = field(default_factory=_Kept, init=False, repr=False)
 

@@ -115,6 +115,10 @@ _REASONS = {
 }
 
 
+TOLD = "the model was told: "
+"""Begins a note on an exception that stands for such a text; behind it is the text."""
+
+
 def message(role: Any, parts: Iterable[Part], *, name: Any = None) -> Message:
     role = word(role) or "user"
     made: Message = {"role": _ROLES.get(role, role), "parts": list(parts)}

@@ -69,13 +69,14 @@ class ReplayPlan:
             plan = plan.live(*split_name(name))
         return plan
 
-    def entry_for(self, boundary: str, occurrence: int | None) -> PlanEntry | None:
-        """The entry that rules, or None. `occurrence` None is a call that the recording does not have."""
+    def entry_for(self, boundary: str, occurrence: int | None, other: str | None = None) -> PlanEntry | None:
+        """The entry that rules, or None. `occurrence` None is a call that the recording does not have. other:
+        another name that means it too."""
         if not self.entries:
             return None
         for whole in (False, True):
             for entry in reversed(self.entries):
-                if entry.boundary != boundary:
+                if entry.boundary not in (boundary, other):
                     continue
                 if entry.occurrence is None if whole else entry.occurrence == occurrence is not None:
                     return entry

@@ -94,7 +94,10 @@ class Recording:
     def obstacles(self, plan: ReplayPlan | None = None) -> list[str]:
         """Reasons against replaying under `plan` (default: everything served), one line each."""
         if not self.crossings:
-            return ["the recording has no crossings: none of its spans was written at a boundary that we read"]
+            why = "".join(f". {gap.text}" for gap in self.gaps if gap.code.startswith("NO_"))
+            return [
+                f"the recording has no crossings: none of its spans was written at a boundary that we read{why}"
+            ]
         return [
             f"{one.name}: {'; '.join(gap.text for gap in one.gaps) or 'its outcome was not recorded'}"
             for one in self.blocked(plan)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
 from tracetape.codec.reader import Reader
 from tracetape.errors import SourceError, ValueNotRebuilt
-from tracetape.model.call import BoundarySpec, Outcome, Returned
+from tracetape.model.call import BoundarySpec, Outcome, Raised, Returned, Streamed
 from tracetape.model.plan import PlanEntry
 from tracetape.model.report import Step
 from tracetape.replayer import messages
 from tracetape.replayer.adopted import Adopted
+from tracetape.replayer.outcomes import Shape, recorded_shape
 from tracetape.replayer.serving import patched_outcome, recorded_outcome, recorded_result
 from tracetape.replayer.stubs import Stub
 
@@ -50,16 +52,37 @@ class Answering:
             if patch is not None:
                 outcome = self._patched(spec, step, stub, reader, patch.patch)
             else:
-                outcome = self._recorded(step, stub, reader)
+                outcome = recorded = self._recorded(step, stub, reader)
                 if self._adopted is not None:
-                    outcome = self._adopted.outcome(spec, outcome)
+                    outcome = self._adopted.outcome(spec, recorded)
+                    is_half = isinstance(recorded, Streamed) and recorded.end == "abandoned"
+                    if is_half and isinstance(outcome, Returned):
+                        step.notes = (*step.notes, messages.HALF_A_STREAM)
                 self._served(stub)
         except (ValueNotRebuilt, SourceError) as error:
             step.mode = "halted"
             self._halt("unusable", step.name, messages.not_rebuilt(step.name, str(error)))
+        status = stub.crossing.error_status if isinstance(outcome, Raised) else None
+        if status is not None and isinstance(outcome, Raised) and not hasattr(outcome.error, "status_code"):
+            # As the errors of the SDKs have it: programs ask for it.
+            with contextlib.suppress(Exception):
+                outcome.error.status_code = status  # type: ignore[attr-defined]
         if stub.key is None or reader.gaps:
             step.notes = (*step.notes, *_not_compared(stub), *(gap.text for gap in reader.gaps))
         return outcome
+
+    def recorded_shape(self, spec: BoundarySpec, step: Step) -> Shape | None:
+        """What the outcome of a call that ran is compared with; None where there is nothing to compare."""
+        crossing = step.recorded
+        if crossing is None:
+            return None
+        if self._adopted is None:
+            return recorded_shape(crossing)
+
+        def exhausted() -> NoReturn:
+            raise ValueNotRebuilt("it has no end")
+
+        return self._adopted.shape(spec, partial(recorded_outcome, crossing, self._reader, exhausted))
 
     def _patched(self, spec: BoundarySpec, step: Step, stub: Stub, reader: Reader, patch: Any) -> Outcome:
         if self._adopted is not None:

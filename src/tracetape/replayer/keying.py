@@ -40,6 +40,11 @@ class Given:
         """What the call is compared by."""
         return self._tree if self._tree is not None else orjson.loads(self.text)
 
+    def stored(self) -> Mapping[str, Any]:
+        """The inputs as they are stored."""
+        found: Mapping[str, Any] = orjson.loads(self.text)
+        return found
+
     def values(self) -> Mapping[str, Any]:
         """The inputs as they came, made anew."""
         return self.reader.inputs(Payload.of(self.text))

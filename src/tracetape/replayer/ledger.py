@@ -76,10 +76,11 @@ class Ledger:
                 return Match("equal", stub)
 
     def claim_next(self, boundary: str, under: Crossing | None) -> Match:
-        """The first that nobody has asked for, whatever its inputs: under the same parent, else anywhere."""
+        """The first that has answered nobody, whatever its inputs: under the same parent, else anywhere."""
         while True:
-            here = next(self._unused(self._table.under(boundary, under)), None)
-            stub = here or next(self._unused(self._table.named(boundary)), None)
+            here, anywhere = self._table.under(boundary, under), self._table.named(boundary)
+            free = (stub for stubs in (here, anywhere) for stub in self._unused(stubs))
+            stub = next((stub for stub in free if stub.position not in self._lent), None)
             if stub is None:
                 return Match("unrecorded")
             mine = object()

@@ -10,10 +10,13 @@ from tracetape.model.plan import PlanEntry
 from tracetape.model.report import Difference, Step
 from tracetape.replayer.matching import Match
 from tracetape.replayer.reporting import Halted
+from tracetape.replayer.saying import NAMELESS
 from tracetape.replayer.stubs import Stub
 
 __all__ = [
     "DENY_ALL",
+    "HALF_A_STREAM",
+    "OTHER_INSTRUCTIONS",
     "OUTSIDE",
     "PROXY",
     "ambiguous",
@@ -44,6 +47,9 @@ __all__ = [
 ]
 
 _SHOWN = 4
+_RENAMED = (
+    "if the parameters have other names than the recorded arguments: @boundary(…, input=…) gives them theirs"
+)
 _WANTED = {"llm": "a conversation or a prompt", "embedding": "a text", "retrieval": "a query"}
 _CAUSES = (
     "usual causes: a time, an id or a counter among the inputs; changed code before this call; what a served "
@@ -51,16 +57,19 @@ _CAUSES = (
 )
 
 
-def diverged(step: Step, match: Match, used: bool, after_cut: bool) -> str:
-    """A call that was not answered. `used`: the nearest recorded one has answered another."""
+def diverged(step: Step, match: Match, used: bool, after_cut: bool, names: str = "") -> str:
+    """A call that was not answered. `used`: the nearest recorded one has answered another. names: what the
+    recording has calls of, as the end of a sentence."""
     inside = step.parent
     if inside is not None and step.kind in ("tool", "memory"):
         return inside_live(step, inside.name, match.changes)
     if match.kind == "unrecorded":
-        return unrecorded(step.name, step.boundary, match.nearest, used, match.changes)
+        return unrecorded(step.name, step.boundary, match.nearest, used, match.changes, names)
     if step.kind == "checkpoint":
         return state_changed(step.name, match.changes, after_cut=after_cut)
-    return changed(step.name, match.changes, match.as_near, after_cut=after_cut)
+    is_foreign = step.recorded is not None and step.recorded.foreign and step.kind not in NAMELESS
+    renamed = is_foreign and any(not one.replayed for one in match.changes)
+    return changed(step.name, match.changes, match.as_near, after_cut=after_cut, renamed=renamed)
 
 
 def state_changed(name: str, changes: Sequence[Difference], *, after_cut: bool) -> str:
@@ -73,7 +82,15 @@ def state_changed(name: str, changes: Sequence[Difference], *, after_cut: bool) 
     )
 
 
-def changed(name: str, changes: Sequence[Difference], as_near: Sequence[Stub], *, after_cut: bool) -> str:
+def changed(
+    name: str,
+    changes: Sequence[Difference],
+    as_near: Sequence[Stub],
+    *,
+    after_cut: bool,
+    renamed: bool = False,
+) -> str:
+    """renamed: the parameters may have other names than what was recorded."""
     paths = ", ".join(f'"{change.path}"' for change in changes[:_SHOWN]) or '"$"'
     where = "after the cut" if after_cut else "before the cut"
     return _lines(
@@ -81,15 +98,19 @@ def changed(name: str, changes: Sequence[Difference], as_near: Sequence[Stub], *
         *_listed(changes),
         *_as_near(as_near),
         _CAUSES,
+        *([_RENAMED] if renamed else ()),
         f'to leave a value out: ignore=[{paths}], or record it with tracetape.effect("…", …)',
         f'to accept it: live=["{name}"] runs the real function; '
         f"ReplayPlan().stub({_quoted(name)}) serves the recorded outcome",
     )
 
 
-def unrecorded(name: str, boundary: str, nearest: Stub | None, used: bool, changes: Sequence[Difference]) -> str:
+def unrecorded(
+    name: str, boundary: str, nearest: Stub | None, used: bool, changes: Sequence[Difference], names: str
+) -> str:
+    """names: what the recording has calls of."""
     if nearest is None:
-        like = f"the recording has no call of {boundary} at all"
+        like = f"the recording has no call of {boundary} at all{names}"
     else:
         state = "was used up by an earlier call" if used else "is not under this parent"
         same = "with the same inputs" if not changes else "with other inputs"
@@ -118,6 +139,10 @@ def key_not_asked(name: str) -> str:
         f"key= of {name} was not asked: the recorded calls are another instrumentation's, without its arguments; "
         "what a call says is compared, and input= says what that is"
     )
+
+
+HALF_A_STREAM = "it was given what had come of a stream that its consumer left"
+OTHER_INSTRUCTIONS = "its system prompt is not the recorded one: system prompts are not compared"
 
 
 def not_comparable(spec: BoundarySpec) -> str:

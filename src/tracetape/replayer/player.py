@@ -19,6 +19,7 @@ from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.reader import Reader
 from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
 from tracetape.model.crossings import Moment
+from tracetape.model.names import nearest
 from tracetape.model.plan import PlanEntry, ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.model.report import Difference, Divergence, Report, Step
@@ -31,7 +32,7 @@ from tracetape.replayer.keying import Given, Keying
 from tracetape.replayer.ledger import Ledger
 from tracetape.replayer.live_scope import LiveScope
 from tracetape.replayer.matching import Asked, Match
-from tracetape.replayer.outcomes import live_shape, outcome_changes, recorded_shape
+from tracetape.replayer.outcomes import live_shape, outcome_changes
 from tracetape.replayer.places import place_of_call
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.reporting import Halted
@@ -74,6 +75,7 @@ class Player:
         self._answering = Answering(self._reader, self.adopted, self.halt, self._end, self._served)
         self._opener = threading.current_thread()
         self._cut = ""
+        self._first_end: int | None = None  # of the recorded calls that a plan means by a function's name
         self.running: set[Step] = set()  # live calls of which a step of the function runs now
         self.going_on: set[Step] = set()  # those, and the streams that wait for their consumers
         # Set by the tape: what is told when the replay has been ended, and of each call that ran live; and, in a
@@ -136,7 +138,7 @@ class Player:
         plan does not speak of it."""
         if self.adopted is None or not self.adopted.is_structure(spec):
             return False
-        return self._options.plan.entry_for(spec.name, None) is None
+        return all(entry.boundary != spec.name for entry in self._options.plan.entries)
 
     def _run(self, call: Call, step: Step) -> Flow:
         frame = replace(current_frame(), replay=self._session, step=step)
@@ -175,8 +177,9 @@ class Player:
     def _finish(self, call: Call, step: Step, outcome: Outcome, items: list[Any]) -> None:
         _note(step, outcome, items)
         if step.recorded is not None:
-            now = live_shape(call.spec, outcome, items)
-            step.outcome_changes = outcome_changes(recorded_shape(step.recorded), now)
+            then = self._answering.recorded_shape(call.spec, step)
+            if then is not None:
+                step.outcome_changes = outcome_changes(then, live_shape(call.spec, outcome, items))
 
     def _take(self, call: Call) -> tuple[Step, Outcome | None]:
         """The step of a call, and its outcome where it is answered without running."""
@@ -205,7 +208,7 @@ class Player:
                     Asked(boundary, given.tree, given.key, under, inside is not None, before)
                 )
             stub = match.stub
-            entry = self._entry(spec.name, boundary, stub)
+            entry = self._options.plan.entry_for(boundary, stub.occurrence if stub else None, spec.name)
             after = inside is not None or (stub.after_cut if stub else bool(self._cut))
             if entry is None and match.kind == "equal":
                 decision = SERVE
@@ -218,8 +221,7 @@ class Player:
                 )
             step = self._step(call, given, match, inside)
             step.stale, step.after_cut = decision.stale, after
-            if not given.compared:
-                step.notes = (messages.not_comparable(spec),)
+            step.notes = self._notes(spec, given, match)
             if entry is not None and entry.mode != "stub" and entry.boundary != boundary:
                 self._cut_at(stub)
             self.ledger.enter(step, match, lends=match.kind == "changed" and decision.action in ("serve", "patch"))
@@ -241,18 +243,22 @@ class Player:
             self._cut = f"{step.name} was patched"
         return step, self._outcome(spec, step, stub, entry if decision.action == "patch" else None)
 
-    def _entry(self, name: str, boundary: str, stub: Stub | None) -> PlanEntry | None:
-        """What the plan says of a call: by the function's name, else by that of the recorded call."""
-        occurrence = stub.occurrence if stub is not None else None
-        entry = self._options.plan.entry_for(name, occurrence)
-        return (
-            entry if entry is not None or name == boundary else self._options.plan.entry_for(boundary, occurrence)
-        )
+    def _notes(self, spec: BoundarySpec, given: Given, match: Match) -> tuple[str, ...]:
+        """Of a recording of others: what was not compared."""
+        if not given.compared:
+            return (messages.not_comparable(spec),)
+        stub, adopted = match.stub, self.adopted
+        if adopted is None or stub is None or adopted.instructed(spec, given.stored(), stub.crossing):
+            return ()
+        return (messages.OTHER_INSTRUCTIONS,)
 
     def _cut_at(self, stub: Stub | None) -> None:
         """The plan names a function whose recorded calls have another name: which of them are its is known now."""
-        if stub is not None and not stub.after_cut:
-            self.ledger.table = self.ledger.table.with_cut(stub.position, self._options.ignore)
+        ended = None if stub is None else stub.moment.ended
+        if stub is None or ended is None or (self._first_end is not None and ended >= self._first_end):
+            return
+        self._first_end = ended
+        self.ledger.table = self.ledger.table.with_cut(stub.position, self._options.ignore)
 
     def _before(self) -> Moment | None:
         """What the last call of this task or thread was matched with, if that was in this replay."""
@@ -286,7 +292,8 @@ class Player:
 
     def _halt_on(self, step: Step, match: Match, after: bool) -> NoReturn:
         used = match.nearest is not None and self.ledger.is_taken(match.nearest)
-        self.halt(match.kind, step.name, messages.diverged(step, match, used, after), match.changes)
+        names = nearest(step.boundary, self.ledger.table.crossings.counts())
+        self.halt(match.kind, step.name, messages.diverged(step, match, used, after, names), match.changes)
 
     def _end(self, step: Step) -> NoReturn:
         step.mode = "halted"

@@ -156,6 +156,11 @@ def _check_names(plan: ReplayPlan, recording: Recording, program_follows: bool) 
                 f"the plan names {entry.name}, and {recording.source} has no crossing of it"
                 + nearest(entry.boundary, [*recorded, *sorted(set(marked) - {entry.boundary})])
             )
+        if not count and entry.occurrence is not None and not program_follows:
+            raise PlanError(
+                f"the plan names {entry.name}, and {recording.source} has no crossing of {entry.boundary}: a call "
+                f"that it does not have has no number; name {entry.boundary} alone"
+            )
         if count and entry.occurrence is not None and entry.occurrence > count:
             raise PlanError(
                 f"the plan names {entry.name}, and {recording.source} has {count} of "

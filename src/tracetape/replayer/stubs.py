@@ -169,8 +169,10 @@ class StubTable:
         ended = self.crossings.moment(position).ended
         if ended is None:
             return self
-        started = (self.crossings.moment(one).started for one in range(len(self.crossings)))
-        after = [known or one >= ended for known, one in zip(self.after, started, strict=True)]
+        after = [
+            known or (one != position and self.crossings.moment(one).started >= ended)
+            for one, known in enumerate(self.after)
+        ]
         return StubTable(self.crossings, after, self.keys, ignore, self._keyed)
 
     def compared_by(

@@ -20,12 +20,12 @@ from tracetape.model.names import nearest
 from tracetape.model.recording import Recording
 from tracetape.model.report import Report, Step
 from tracetape.replayer import asking, messages, pools
-from tracetape.replayer.adopted import compared
 from tracetape.replayer.elsewhere import halt_here
 from tracetape.replayer.guard import Guard
 from tracetape.replayer.halting import Halt, hide_in_threads, unwinds
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.player import Options, Player
+from tracetape.replayer.saying import compared
 from tracetape.replayer.verdict import lacking, listed, unused
 from tracetape.replayer.watching import Watch
 
@@ -103,12 +103,14 @@ class Tape:
 
     def __getitem__(self, key: tuple[str, int | str]) -> Step:
         """`tape["place_order", 1]`: a step, by the recording's occurrence; `tape["helper", "new@1"]` for a
-        call that the recording does not have. Raises UsageError naming what was called."""
+        call that the recording does not have; `tape["chat", 2]` by the name that another instrumentation's has.
+        Raises UsageError naming what was called."""
         __tracebackhide__ = True
         if not (isinstance(key, tuple) and len(key) == 2):
             raise UsageError(f'a step is looked up as tape["name", 1], not by {key!r}')
         boundary, number = key
         step = self._player.ledger.step(boundary, str(number))
+        step = step or next((one for one in self.report.steps if _answered_by(one, boundary, number)), None)
         if step is not None:
             return step
         called = [one.name for one in self.report.steps if one.boundary == boundary]
@@ -308,7 +310,7 @@ class Tape:
         if self._player.halted is None and self._player.ended is None and not interrupted:
             names, marked, adopted = self.recording.names, set(_sessions.marked()), self._player.adopted
             if adopted is not None:
-                marked |= adopted.answering
+                marked |= adopted.answering_marked()
                 self.report.divergences += unused(self.report, self._options.plan, names)
             found = lacking(self.report, self._player.ledger, self._options, names, marked)
             self.report.divergences += found.divergences
@@ -319,6 +321,12 @@ class Tape:
 
     def _called_names(self) -> list[str]:
         return [step.boundary for step in self.report.steps]
+
+
+def _answered_by(step: Step, boundary: str, number: int | str) -> bool:
+    """Whether it is the recorded call, under whose name another instrumentation's recording has it."""
+    recorded = step.recorded
+    return recorded is not None and recorded.foreign and recorded.name == f"{boundary}@{number}"
 
 
 def _hides_end(error: BaseException | None) -> bool:

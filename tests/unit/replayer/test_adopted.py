@@ -14,7 +14,7 @@ import tracetape
 from tests.corpus import FOLDER
 from tracetape.errors import DivergenceError, PlanError
 from tracetape.model.forms import anthropic, openai_chat
-from tracetape.replayer.adopted import conversation
+from tracetape.replayer.saying import conversation
 
 ASKED = "Sell about $1,000 of ACME stock"
 ARGUMENTS: dict[str, Any] = {"symbol": "ACME", "quantity": 1000, "side": "sell"}

@@ -225,3 +225,73 @@ def test_a_stream_that_broke_raises_whatever_hands_it_out() -> None:
         assert text_of(next(items)["messages"][0]) == "so"
         with pytest.raises(Exception, match="cut off"):
             next(items)
+
+
+def test_an_entry_for_one_call_wins_by_whichever_name() -> None:
+    for plan in (ReplayPlan().live("decide").stub("chat", 2), ReplayPlan().stub("decide", 2).live("chat")):
+        with tracetape.replay(RUN, plan, after_cut="live") as tape:
+            decide(ASK)
+            sell(5)
+            assert decide(SOLD) == "sold"
+        assert [(one.name, one.mode) for one in tape.report.steps if one.boundary == "decide"] == [
+            ("decide@1", "live"),
+            ("decide@2", "stub"),
+        ]
+
+
+def test_a_step_is_looked_up_by_either_name() -> None:
+    with tracetape.replay(RUN) as tape:
+        agent()
+    assert tape["chat", 2] is tape["decide", 2]
+    assert tape.captured_result("chat", 3) == "all sold"
+
+
+def test_a_call_that_is_not_recorded_has_no_number() -> None:
+    @tracetape.boundary("broker", kind="agent")
+    def broker() -> None: ...
+
+    with pytest.raises(PlanError, match="a call that it does not have has no number; name broker alone"):
+        tracetape.replay(RUN, live=["broker@1"])
+
+
+def test_a_stub_that_has_answered_another_is_not_served_again() -> None:
+    @tracetape.boundary("by_number", kind="llm", answer=said)
+    def by_number(number: int) -> Any:
+        return "now"
+
+    run = recorded(*(llm(n, 10 * n, 10 * n + 5, [user(f"q{n}")], assistant(f"a{n}")) for n in (1, 2, 3)))
+    with tracetape.replay(run, ReplayPlan().live("decide", 1)):
+        decide([user("q1")])
+        assert decide([user("q2, changed")]) == "a2"
+        assert by_number(1) == "a3"
+
+
+def test_what_a_live_function_gives_is_compared_with_what_it_would_have_given() -> None:
+    @tracetape.boundary("sum_up", kind="llm", answer=said)
+    def same(prompt: str) -> str:
+        return "all sold"
+
+    run = recorded(llm(1, 50, 60, SUM_UP, assistant("all sold")))
+    for function, changes in ((same, 0), (sum_up, 1)):
+        with tracetape.replay(run, live=["sum_up"]) as tape:
+            function("sum up")
+        assert len(tape["sum_up", 1].outcome_changes) == changes
+
+
+def test_half_a_stream_is_told() -> None:
+    @tracetape.boundary("decide", kind="llm", answer=said)
+    def whole(messages: list[dict[str, Any]]) -> Any: ...
+
+    more = {"llm.invocation_parameters": '{"stream": true}', "output.value": '{"object": "chat.completion.chunk", '
+            '"choices": [{"index": 0, "delta": {"content": "half"}, "finish_reason": null}]}'}  # fmt: skip
+    run = recorded(llm(1, 10, 20, ASK, assistant("half"), more=more))
+    assert run.crossings[0].stream_end == "abandoned"
+    with tracetape.replay(run) as tape:
+        whole(ASK)
+    assert tape["decide", 1].notes == ("it was given what had come of a stream that its consumer left",)
+
+
+def test_a_function_that_is_marked_and_never_called_leaves_its_calls_missing() -> None:
+    with pytest.raises(DivergenceError, match="chat@1 is in the recording and was never called"):
+        with tracetape.replay(RUN):
+            sell(5)

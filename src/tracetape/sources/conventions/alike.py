@@ -17,8 +17,10 @@ SpanKey = tuple[str, str]
 
 # Spans above a framework's own that are looked at for the client's parent.
 _DEEPEST = 100
-# Of a model, behind its name: a date, a number, a word for the newest. `-mini` is another model.
-_VERSION = re.compile(r"|[-@:](?:\d[\d-]*|v\d[\d:.]*|latest|preview\S*|exp\S*)|-\d[\d-]*-v\d[\d:]*")
+# Calls that began before another that are looked at: more do not run at once and ask the same.
+_LOOKED_AT = 100
+# Of a model, behind its name: a date, a build, a word for the newest. `-mini` is another model, so is `-5`.
+_VERSION = re.compile(r"|[-@:](?:\d{3}[\d-]*|v\d[\d:.]*|latest)|-\d[\d-]*-v\d[\d:]*")
 
 
 def same_model(one: str | None, other: str | None) -> bool:
@@ -69,27 +71,19 @@ class Open:
     """The calls that have not ended when the next one begins, by the end of what they were asked."""
 
     def __init__(self) -> None:
+        self._all: list[Observed] = []
         self._by_said: dict[str | None, list[Observed]] = {}
 
     def add(self, one: Observed) -> None:
+        self._all.append(one)
         self._by_said.setdefault(_asked_last(one), []).append(one)
 
     def around(self, one: Observed) -> list[Observed]:
         """Those that may be asked the same, the last first."""
-        said = _asked_last(one)
-        keys = list(self._by_said) if said is None else (said, None)
-        found = []
-        for key in keys:
-            listed = self._by_said.get(key)
-            if listed is None:
-                continue
-            listed = [other for other in listed if (other.span.end_ns or 0) >= one.span.start_ns]
-            if listed:
-                self._by_said[key] = listed
-            else:
-                del self._by_said[key]
-            found += listed
-        return sorted(found, key=lambda other: other.span.start_ns, reverse=True)
+        said, begun = _asked_last(one), one.span.start_ns
+        listed = [self._all] if said is None else [self._by_said.get(said, []), self._by_said.get(None, [])]
+        last = [other for some in listed for other in some[-_LOOKED_AT:] if (other.span.end_ns or 0) >= begun]
+        return sorted(last, key=lambda other: other.span.start_ns, reverse=True)
 
 
 def _asked_last(one: Observed) -> str | None:

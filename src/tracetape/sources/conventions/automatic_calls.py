@@ -107,11 +107,13 @@ def told_turns(one: Observed, tools: Sequence[Observed]) -> list[Observed]:
             result=answer,
         )
         made.append(call)
-        asked = [(part.get("name"), part.get("arguments")) for part in calls]
-        ran += asked
-        inside = [tool for tool in left if (tool.boundary, tool.inputs) in asked]
-        left = [tool for tool in left if tool not in inside]
-        at = max([at + 2, *(tool.span.end_ns or at for tool in inside)])
+        at += 2
+        for part in calls:
+            asked = (part.get("name"), part.get("arguments"))
+            ran.append(asked)
+            found = next((place for place, tool in enumerate(left) if (tool.boundary, tool.inputs) == asked), None)
+            if found is not None:
+                at = max(at, left.pop(found).span.end_ns or at)
     if made:
         one.inputs = {**about, "messages": [*head, *history]}
         one.span = replace(one.span, start_ns=at, end_ns=max(at, one.span.end_ns or at))

@@ -29,6 +29,10 @@ def content_of(made: Observed, found: Any) -> None:
     of JSON is, where nothing else is written so; other text is itself."""
     value = loaded(found) if found is not ABSENT and found is not None else found
     text = text_value(found) if found is not ABSENT else None
+    if value is ABSENT or value is REDACTED:
+        if made.failure is None:
+            lack(made, "result")
+        return
     if value is CUT:
         if text is not None and text.lstrip()[:1] in ("{", "[") and _ends_early(text):
             made.gaps.append(cut(made, "result"))
@@ -36,10 +40,6 @@ def content_of(made: Observed, found: Any) -> None:
         value = text
     elif text is not None and not isinstance(value, (dict, list, str)) and json.dumps(value) != text:
         value = text
-    if value is ABSENT or value is REDACTED:
-        if made.failure is None:
-            lack(made, "result")
-        return
     made.result, made.rank = value, 20
     # A text that JSON can be read from may have been a text.
     made.is_whole = not (text is not None and isinstance(value, (bool, int, float)))

@@ -35,5 +35,6 @@ def failure_in(text: str, *, certain: bool = False) -> Failure | None:
         if found is not None:
             told = found.groupdict()
             message = told.get("message")
-            return Failure(told.get("type"), text.strip() if message is None else message.strip(), stands_for=True)
-    return Failure(None, text, stands_for=True) if certain else None
+            shown = text.strip() if message is None else message.strip()
+            return Failure(told.get("type"), shown, stands_for=True, told=text)
+    return Failure(None, text, stands_for=True, told=text) if certain else None

@@ -12,6 +12,7 @@ import orjson
 from tracetape.codec import encode
 from tracetape.codec.registry import CLASS, TAG
 from tracetape.model.crossing import EXACT, REBUILT, UNUSABLE, Crossing
+from tracetape.model.messages import TOLD
 from tracetape.model.payload import Payload
 from tracetape.model.span import Event, Gap, SpanRecord
 from tracetape.sources.conventions import (
@@ -238,9 +239,8 @@ def _exception(failure: Failure) -> str:
     module, _, name = title.rpartition(".")
     if isinstance(known, type) and issubclass(known, BaseException):
         module, name = "builtins", title
-    args = [failure.message] if failure.message else []
-    return (
-        compact({TAG: "exception", CLASS: f"{module or 'unknown'}:{name}", "args": args})
-        .encode("utf-8", "replace")
-        .decode("utf-8")
-    )
+    made: dict[str, Any] = {TAG: "exception", CLASS: f"{module or 'unknown'}:{name}"}
+    made["args"] = [failure.message] if failure.message else []
+    if failure.told is not None:
+        made["state"] = {"__notes__": [f"{TOLD}{failure.told}"]}
+    return compact(made).encode("utf-8", "replace").decode("utf-8")

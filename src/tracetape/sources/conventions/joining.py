@@ -216,4 +216,5 @@ def _better(one: Failure | None, other: Failure | None) -> Failure | None:
         return one or other
     first, second = (one, other) if one.message or not other.message else (other, one)
     kind = first.type or second.type
-    return Failure(kind, first.message or second.message, first.status or second.status, first.stands_for)
+    told = first.told or second.told
+    return Failure(kind, first.message or second.message, first.status or second.status, first.stands_for, told)

@@ -11,7 +11,7 @@ from tracetape.model.forms import anthropic, openai_chat, openai_responses
 from tracetape.sources.conventions.errors_in_text import failure_in
 from tracetape.sources.conventions.observed import ABSENT, Failure, Observed, loaded
 
-__all__ = ["fields_of", "is_streamed", "message", "tool_message", "with_blocks"]
+__all__ = ["answered_of", "asked_of", "fields_of", "is_streamed", "message", "tool_message", "with_blocks"]
 
 # Blocks of a message's content that are neither texts nor pictures.
 _ITEMS = ("function_call", "reasoning")
@@ -30,6 +30,26 @@ def fields_of(value: Any) -> Mapping[str, Any] | None:
         if isinstance(inner, Mapping) and ("lc" in value or "type" in value):
             return inner
     return value
+
+
+def asked_of(raw: Any) -> list[normal.Message]:
+    """The messages of a dumped request, `{"messages": [[…]]}`; [] where they are not all there."""
+    listed = raw.get("messages") if isinstance(raw, Mapping) else None
+    return _messages(listed[0]) if isinstance(listed, list) and len(listed) == 1 else []
+
+
+def answered_of(raw: Any) -> list[normal.Message]:
+    """The messages of a dumped answer, `{"generations": [[{"message": …}]]}`; [] where they are not all there."""
+    listed = raw.get("generations") if isinstance(raw, Mapping) else None
+    if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], list):
+        return []
+    return _messages([one.get("message") if isinstance(one, Mapping) else None for one in listed[0]])
+
+
+def _messages(listed: Any) -> list[normal.Message]:
+    made = [message(one) for one in listed] if isinstance(listed, list) else []
+    found = [one for one in made if one is not None]
+    return normal.messages_of(found) if len(found) == len(made) else []
 
 
 def tool_message(made: Observed, value: Any) -> None:
@@ -102,6 +122,6 @@ def is_streamed(text: str) -> bool:
 def _block(one: Any) -> normal.Part:
     kind = one.get("type") if isinstance(one, Mapping) else None
     if kind in _ITEMS:
-        part: normal.Part = openai_responses.input_messages([one])[0]["parts"][0]
-        return part
+        parts = [part for turn in openai_responses.input_messages([one]) for part in turn["parts"]]
+        return parts[0] if parts else normal.reasoning("")
     return anthropic.part(one) if kind in _BLOCKS else openai_chat.part(one)

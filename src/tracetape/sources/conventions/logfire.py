@@ -6,6 +6,8 @@ import ast
 import re
 from typing import Any
 
+import orjson
+
 from tracetape.model.forms import anthropic
 from tracetape.model.messages import Message, Part
 from tracetape.model.span import SpanRecord
@@ -81,7 +83,9 @@ def _literals(text: str) -> dict[str, Any]:
         made = ast.parse(text, mode="eval").body
         if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Name) or made.args:
             return {}
-        return {one.arg: ast.literal_eval(one.value) for one in made.keywords if one.arg is not None}
+        fields = {one.arg: ast.literal_eval(one.value) for one in made.keywords if one.arg is not None}
+        found = orjson.loads(orjson.dumps(fields))  # of literals that JSON has
+        return found if isinstance(found, dict) else {}
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return {}
 

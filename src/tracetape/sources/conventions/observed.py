@@ -49,12 +49,13 @@ _REDACTED = ("__REDACTED__", "[REDACTED]")
 
 class Failure(NamedTuple):
     """How a call failed, as far as a span tells. status: of HTTP. stands_for: whether a framework has put a text
-    of its own in the exception's place."""
+    of its own in the exception's place. told: the text that the model was given."""
 
     type: str | None = None
     message: str = ""
     status: int | None = None
     stands_for: bool = False
+    told: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from tracetape.model.span import SpanRecord
 from tracetape.sources.conventions import openinference_messages as flat
 from tracetape.sources.conventions.contents import content_of, counts, cut, incomplete, lack, strings
 from tracetape.sources.conventions.genai_attributes import Around
-from tracetape.sources.conventions.langchain import is_streamed
+from tracetape.sources.conventions.langchain import answered_of, asked_of, is_streamed
 from tracetape.sources.conventions.observed import (
     ABSENT,
     CUT,
@@ -128,6 +128,8 @@ def _request(
     is_agents = made.span.scope.name == _AGENTS_SDK
     first = 1 if is_agents and not made.span.dropped_attributes else 0
     given = flat.messages(attributes, "llm.input_messages.", empty=True, first=first) or _prompts(attributes)
+    if given is CUT and made.span.scope.name == _LANGCHAIN:
+        given = asked_of(raw) or CUT  # of a tool call without arguments it flattens none
     if given is CUT:
         made.gaps.append(incomplete(made, "input"))
         return None
@@ -203,6 +205,8 @@ def _answer(attributes: Mapping[str, Any], raw: Any, made: Observed) -> None:
             made.ended_early = True
         return
     told = flat.messages(attributes, _TOLD) or _outputs(raw, text if raw is CUT else None, attributes)
+    if told is CUT and made.span.scope.name == _LANGCHAIN:
+        told = answered_of(raw) or CUT
     if told is CUT or (told and made.span.dropped_attributes):
         made.gaps.append(incomplete(made, "output"))
         return
@@ -279,7 +283,10 @@ def _retrieval(span: SpanRecord) -> Observed:
     made.failure = failure_of(span)
     query = strings(attributes, "input.value", "reranker.query")
     given = json_value(attributes, "input.value")
-    if isinstance(given, Mapping):
+    bundle = given.get("query_bundle") if isinstance(given, Mapping) else None
+    if isinstance(bundle, Mapping) and isinstance(bundle.get("query_str"), str):
+        made.inputs = {"query": bundle["query_str"]}  # of LlamaIndex, whose retrievers show themselves twice
+    elif isinstance(given, Mapping):
         made.inputs = given
     elif query is not None and given is not REDACTED:
         made.inputs = {"query": query}

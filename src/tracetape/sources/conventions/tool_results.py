@@ -77,11 +77,10 @@ class AnswersTold:
 
     def __init__(self, models: Sequence[Observed]) -> None:
         self._by_beginning: dict[bytes, Message] = {}
-        lengths = {
-            len(one.inputs["messages"])
-            for one in models
-            if one.inputs is not None and one.answer is None and one.failure is None
-        }
+        unanswered = [
+            one for one in models if one.inputs is not None and one.answer is None and one.failure is None
+        ]
+        lengths = {len(one.inputs["messages"]) for one in unanswered if one.inputs is not None}
         for one in models if lengths else ():
             messages = () if one.inputs is None else one.inputs["messages"]
             before = _digest()
@@ -89,18 +88,24 @@ class AnswersTold:
                 if at in lengths and message.get("role") == "assistant":
                     self._by_beginning.setdefault(before.digest(), message)
                 before.update(_line(message))
+        if self._by_beginning:
+            for one in models:
+                if one.answer is not None:  # asked the same, it is the one that was answered so
+                    self._by_beginning.pop(_asked(one), None)
 
     def after(self, one: Observed) -> list[Message]:
-        """The answer to a call, as a list of one; [] where nothing tells it."""
-        if one.inputs is None or one.failure is not None:
+        """The answer to a call, as a list of one; [] where nothing tells it. Asked again, it is told once."""
+        if not self._by_beginning or one.inputs is None or one.failure is not None:
             return []
-        if not self._by_beginning:
-            return []
-        asked = _digest()
-        for message in one.inputs["messages"]:
-            asked.update(_line(message))
-        found = self._by_beginning.get(asked.digest())
+        found = self._by_beginning.pop(_asked(one), None)
         return [] if found is None else [found]
+
+
+def _asked(one: Observed) -> bytes:
+    asked = _digest()
+    for message in () if one.inputs is None else one.inputs["messages"]:
+        asked.update(_line(message))
+    return asked.digest()
 
 
 def _line(message: Message) -> bytes:
@@ -109,7 +114,10 @@ def _line(message: Message) -> bytes:
 
 def said(value: Any) -> str:
     """The same text for values that JSON takes for equal: in whatever order keys are, 1.0 as 1."""
-    return compact(_ordered(value))
+    try:
+        return compact(_ordered(value))
+    except RecursionError:  # of a hostile file: as it is
+        return compact(value)
 
 
 def _ordered(value: Any) -> Any:

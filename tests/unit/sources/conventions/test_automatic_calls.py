@@ -170,3 +170,13 @@ def test_a_response_without_calls_before_is_one_turn() -> None:
     recording = read(told([QUESTION]))
     assert names(recording) == ["chat@1"]
     assert answers(recording) == [DONE]
+
+
+def test_equal_calls_of_two_turns_have_a_run_each() -> None:
+    recording = read(
+        told([*HISTORY, CALLED, GIVEN]),
+        tool(2, 1300, 1310, "roll", {"dice": 1}, 6, scope=OPENINFERENCE, under=1),
+        tool(3, 1600, 1610, "roll", {"dice": 1}, 6, scope=OPENINFERENCE, under=1),
+    )
+    assert names(recording) == ["chat@1", "roll@1", "chat@2", "roll@2", "chat@3"]
+    assert shown_by(recording)[1::2] == [[2], [3]]

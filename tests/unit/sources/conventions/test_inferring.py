@@ -319,3 +319,35 @@ def test_without_ids_they_are_too() -> None:
     )
     assert names(recording) == ["chat@1", "f@1", "chat@2"]
     assert codes(recording) - {"MULTIPLE_ROOTS"} == set()
+
+
+@pytest.mark.parametrize("has_span", [False, True])
+def test_a_call_that_was_asked_again_has_run_once(has_span: bool) -> None:
+    asked = calls(call("c1", "sell", quantity=1))
+    ran = [tool(4, 42, 43, "sell", {"quantity": 1}, "ok", scope=GENAI, call_id="c1")] if has_span else []
+    recording = read(
+        llm(1, 10, 20, ASKED, None, scope=GENAI),
+        llm(2, 30, 40, ASKED, asked, scope=GENAI),
+        *ran,
+        llm(3, 50, 60, [*ASKED, asked, result("c1", "ok")], DONE, scope=GENAI),
+    )
+    assert names(recording) == ["chat@1", "chat@2", "sell@1", "chat@3"]
+
+
+def test_an_answer_that_only_the_next_input_has_is_told_to_one_call() -> None:
+    asked = calls(call("c1", "sell", quantity=1))
+    recording = read(
+        llm(1, 10, 20, ASKED, None, scope=GENAI),
+        llm(2, 30, 40, ASKED, None, scope=GENAI),
+        llm(3, 50, 60, [*ASKED, asked, result("c1", "ok")], DONE, scope=GENAI),
+    )
+    assert names(recording).count("sell@1") == 1
+    assert "sell@2" not in names(recording)
+
+
+def test_arguments_that_are_nested_deeply_are_read() -> None:
+    deep: Any = []
+    for _ in range(900):
+        deep = [deep]
+    recording = read(llm(1, 10, 20, ASKED, calls(call("c1", "f", a=deep)), scope=GENAI))
+    assert codes(recording) == {"TOOL_RESULT_MISSING"}

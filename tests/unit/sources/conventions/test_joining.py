@@ -26,6 +26,7 @@ from tests.unit.sources.conventions.spans import (
 )
 
 from tracetape.model.span import SpanRecord
+from tracetape.sources.conventions.alike import same_model
 
 ASKED = [user("What is ACME?")]
 SAID = assistant("A company.")
@@ -319,3 +320,39 @@ def test_logfire_s_equal_streams_are_as_many_calls_as_requests() -> None:
         logfire(4, 50, 50, "What is ACME?", SAID),
     )
     assert shown_by(recording) == [[1, 3], [2, 4]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("openai/gpt-5-mini", "gpt-5-mini-2026-09-01", True),
+        ("gpt-4", "gpt-4-0613", True),
+        ("gemini-3-flash", "gemini-3-flash-001", True),
+        ("claude-3-5-sonnet", "claude-3-5-sonnet-20240620-v1:0", True),
+        ("ollama/llama3", "llama3:latest", True),
+        (None, "gpt-5", True),
+        ("gpt-5", "gpt-5-mini", False),
+        ("gpt-4", "gpt-4o", False),
+        ("claude-opus-4", "claude-opus-4-5", False),
+        ("llama-3", "llama-3-70", False),
+        ("o1", "o1-preview", False),
+    ],
+)
+def test_a_models_build_is_the_model_and_its_next_version_is_another(
+    one: str | None, other: str, is_same: bool
+) -> None:
+    assert same_model(one, other) is is_same is same_model(other, one)
+
+
+def test_a_retriever_that_shows_itself_twice_is_one_retrieval() -> None:
+    outer = {"openinference.span.kind": "RETRIEVER", "input.value": "ACME"}
+    outer["retrieval.documents.0.document.content"] = "a company"
+    inner = {"openinference.span.kind": "RETRIEVER", "output.value": '["<Node object>"]'}
+    inner["input.value"] = '{"query_bundle": {"query_str": "ACME", "embedding": null}}'
+    scope = "openinference.instrumentation.llama_index"
+    recording = read(
+        span(1, 10, 40, outer, scope=scope, name="Index.retrieve"),
+        span(2, 11, 39, inner, scope=scope, name="Index._retrieve", under=1),
+    )
+    [crossing] = recording.crossings
+    assert (crossing.name, value_of(crossing.output)) == ("Index.retrieve@1", [{"content": "a company"}])

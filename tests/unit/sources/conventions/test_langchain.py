@@ -6,7 +6,18 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.sources.conventions.spans import Message, assistant, call, calls, result, span, user
+from tests.unit.sources.conventions.spans import (
+    OPENINFERENCE_LANGCHAIN,
+    Message,
+    assistant,
+    call,
+    calls,
+    read,
+    result,
+    span,
+    user,
+    value_of,
+)
 
 from tracetape.sources.conventions.langchain import fields_of, is_streamed, message, tool_message, with_blocks
 from tracetape.sources.conventions.observed import ABSENT, Observed
@@ -175,3 +186,38 @@ def test_ids_without_a_number_are_of_chunks(prefix: str, space: str) -> None:
 )
 def test_a_dump_that_does_not_say_so_is_of_no_stream(text: str) -> None:
     assert not is_streamed(text)
+
+
+def test_reasoning_without_a_summary_is_a_block_like_others() -> None:
+    text = '{"type": "reasoning", "id": "rs_1", "summary": []}'
+    [part] = with_blocks({"role": "assistant", "parts": [{"type": "text", "content": text}]})["parts"]
+    assert part == {"type": "reasoning", "content": ""}
+
+
+def test_a_call_without_arguments_is_read_from_the_dump_where_none_are_flattened() -> None:
+    asks = [{"name": "positions", "args": {}, "id": "c1", "type": "tool_call"}]
+    dumped = {"lc": 1, "kwargs": {"type": "ai", "content": "", "tool_calls": asks}}
+    asked = {"lc": 1, "kwargs": {"type": "human", "content": "What do I have?"}}
+    flat = "llm.{}_messages.{}.message"
+    recording = read(
+        span(
+            1,
+            10,
+            20,
+            {
+                "openinference.span.kind": "LLM",
+                "input.value": json.dumps({"messages": [[asked, dumped]]}),
+                "output.value": json.dumps({"generations": [[{"message": dumped}]]}),
+                f"{flat.format('input', 0)}.role": "user",
+                f"{flat.format('input', 0)}.content": "What do I have?",
+                f"{flat.format('input', 1)}.role": "assistant",
+                f"{flat.format('input', 1)}.tool_calls.0.tool_call.function.name": "positions",
+                f"{flat.format('output', 0)}.role": "assistant",
+                f"{flat.format('output', 0)}.tool_calls.0.tool_call.function.name": "positions",
+            },
+            scope=OPENINFERENCE_LANGCHAIN,
+        )
+    )
+    [crossing] = recording.crossings
+    assert value_of(crossing.output)["messages"][0]["parts"] == [call("c1", "positions")]
+    assert value_of(crossing.input)["messages"][1]["parts"] == [call("c1", "positions")]

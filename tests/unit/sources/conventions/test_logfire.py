@@ -101,6 +101,9 @@ def test_a_call_in_a_repr_is_never_made(field: str, place: str, tmp_path: Path) 
         "text=[1], type='text'",
         "*['hi'], type='text'",
         "id='c1', input={}, type='tool_use'",
+        "name='t', input={(1, 2): 3}, type='tool_use'",
+        "name='t', input={'a': {1, 2}}, type='tool_use'",
+        "name='t', input={'a': 1j}, type='tool_use'",
     ],
 )
 def test_what_is_no_block_of_literals_stays_a_text(inner: str) -> None:
