@@ -46,7 +46,7 @@ def _numbered(value: Any) -> Any:
 
 
 def conversation(messages: Any) -> list[dict[str, Any]]:
-    """What of messages in the normal form is compared: who turn what, the tools asked for, what they gave. Not
+    """What of messages in the normal form is compared: who said what, the tools asked for, what they gave. Not
     system messages, which many functions add themselves; not ids and reasoning, which many sources lose."""
     made: list[dict[str, Any]] = []
     for one in messages if isinstance(messages, list) else ():
