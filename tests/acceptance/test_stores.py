@@ -19,8 +19,10 @@ SAMPLES = Path(__file__).parents[1] / "recordings" / "samples"
 def bucket() -> Iterator[str]:
     """An S3 with one bucket; its address and a login are in the environment, as for any S3 client."""
     import boto3
+    from fsspec import get_filesystem_class
     from moto.server import ThreadedMotoServer
 
+    get_filesystem_class("s3").clear_instance_cache()  # it remembers the address of a server before this one
     with pytest.MonkeyPatch.context() as patched:
         server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
         server.start()
