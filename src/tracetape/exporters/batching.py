@@ -111,7 +111,8 @@ class BatchingProcessor(SpanProcessor):
             self._calls.put(None)
 
     def force_flush(self, timeout_millis: int | None = 30_000) -> bool:
-        """Send what waits now. True where all of it was taken in time; nothing that was refused."""
+        """Send what waits now. True where all of it was taken in time, and nothing has been refused since the last
+        flush: some of it may have gone before."""
         if self._closed or self._worker is None:
             return self._queue.count == 0
         flush = _Flush()
@@ -169,16 +170,17 @@ class BatchingProcessor(SpanProcessor):
     def _work(self) -> None:
         otel_context.attach(otel_context.set_value(_SUPPRESS, True))  # for good: this thread does nothing else
         sender, calls = self._sender, self._calls
-        pause, not_before = self._delay, 0.0
+        pause, not_before, refused = self._delay, 0.0, 0
         while True:
             flushes = self._called(calls, pause)
             is_last = self._closed
             if not flushes and not is_last and time.monotonic() < not_before:
                 continue  # a full request, for a receiver that has just taken nothing
-            refused = self.drops.count_of(REFUSED)
             is_empty = self._drain(sender)
+            if flushes:
+                before, refused = refused, self.drops.count_of(REFUSED)
             for flush in flushes:
-                flush.is_delivered = is_empty and self.drops.count_of(REFUSED) == refused
+                flush.is_delivered = is_empty and refused == before
                 flush.done.set()
             if is_last:
                 sender.stop(self._exit_seconds / 10)

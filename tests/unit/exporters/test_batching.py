@@ -120,6 +120,22 @@ class TestFlush:
         assert sending.drops.count_of("refused") == 1
         sending.shutdown()
 
+    def test_false_once_where_one_was_refused_before(self) -> None:
+        receiver = Receiver(limit=200_000)
+        sending = processor(receiver)
+        end(sending, "large", size=300_000)
+        assert not sending.force_flush(10_000)
+        assert sending.force_flush(10_000)
+        end(sending, "large again", size=300_000)
+        sending._calls.put(None)  # as a full request does
+        deadline = time.monotonic() + 30
+        while sending.drops.count_of("refused") < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not sending.force_flush(10_000)
+        end(sending, "small")
+        assert sending.force_flush(10_000)
+        sending.shutdown()
+
     def test_it_keeps_to_its_time(self) -> None:
         receiver = Stuck()
         sending = processor(receiver)
