@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,6 +51,8 @@ KINDS = {
 """`gen_ai.operation.name` → kind, for the operations that are calls. All others are structure."""
 
 _REQUEST = names.REQUEST
+# Characters of definitions that are remembered.
+_LONGEST_KEPT = 65_536
 _MESSAGES = (names.INPUT_MESSAGES, names.OUTPUT_MESSAGES)
 _DETAILS = names.DETAILS_EVENT
 _USAGE = {
@@ -159,7 +162,10 @@ def _request(span: SpanRecord, around: Around, made: Observed) -> normal.Request
         return None
     system = _content(span, around, made, names.SYSTEM_INSTRUCTIONS, "system instructions")
     head = genai.parts(system) if isinstance(system, (list, str)) else []
-    tools = _content(span, around, made, names.TOOL_DEFINITIONS, "definitions of tools")
+    told = attributes.get(names.TOOL_DEFINITIONS)
+    tools = _definitions(told) if isinstance(told, str) and len(told) <= _LONGEST_KEPT else None
+    if tools is None:
+        tools = genai.tools(_content(span, around, made, names.TOOL_DEFINITIONS, "definitions of tools"))
     parameters = {
         key[len(_REQUEST) :].replace(".", "_"): loaded_parameter(value)
         for key, value in attributes.items()
@@ -168,9 +174,16 @@ def _request(span: SpanRecord, around: Around, made: Observed) -> normal.Request
     return normal.request(
         made.model,
         [*([normal.message("system", head)] if head else []), *messages],
-        genai.tools(tools),
+        tools,
         **parameters,
     )
+
+
+@functools.lru_cache(maxsize=64)
+def _definitions(text: str) -> list[dict[str, Any]] | None:
+    """The same in each call of an agent, and nobody changes them; None for what is no list."""
+    found = loaded(text)
+    return genai.tools(found) if isinstance(found, list) else None
 
 
 def _answer(span: SpanRecord, around: Around, made: Observed) -> normal.Answer | None:

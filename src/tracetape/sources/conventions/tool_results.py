@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+import orjson
+
 from tracetape.model.messages import Message, Part, tool_calls_of
 from tracetape.sources.conventions.observed import Observed
 from tracetape.sources.formats.json_fields import compact
@@ -114,6 +116,12 @@ def _line(message: Message) -> bytes:
 
 def said(value: Any) -> str:
     """The same text for values that JSON takes for equal: in whatever order keys are, 1.0 as 1."""
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        if b".0" not in text:
+            return text.decode("utf-8")
+    except orjson.JSONEncodeError:
+        pass  # an integer over 64 bits, half of a surrogate pair, deep nesting
     try:
         return compact(_ordered(value))
     except RecursionError:  # of a hostile file: as it is
