@@ -15,7 +15,8 @@ _NOTHING: dict[str, Any] = {}
 
 def mapping(value: Any) -> Mapping[str, Any]:
     # By type first: the class of a Mapping is asked in Python.
-    return value if type(value) is dict or isinstance(value, Mapping) else _NOTHING
+    is_there = type(value) is dict or (value is not None and isinstance(value, Mapping))
+    return value if is_there else _NOTHING
 
 
 def listed(value: Any) -> list[Any]:
