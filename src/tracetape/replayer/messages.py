@@ -15,6 +15,7 @@ from tracetape.replayer.stubs import Stub
 
 __all__ = [
     "DENY_ALL",
+    "DICTS",
     "HALF_A_STREAM",
     "OTHER_INSTRUCTIONS",
     "OUTSIDE",
@@ -141,6 +142,10 @@ def key_not_asked(name: str) -> str:
     )
 
 
+DICTS = (
+    "calls were answered with what the trace has, which are dicts and not the objects of an SDK; answer= of "
+    "@boundary says what a function makes of them"
+)
 HALF_A_STREAM = "it was given what had come of a stream that its consumer left"
 OTHER_INSTRUCTIONS = "its system prompt is not the recorded one: system prompts are not compared"
 

@@ -272,6 +272,8 @@ class Tape:
         if error is not None and not isinstance(error, GeneratorExit):
             with contextlib.suppress(Exception):  # a frozen one takes no note, and is not to be disturbed
                 error.add_note(f"tracetape: {self.report.first_line}")
+                if self._player.adopted is not None and isinstance(error, (AttributeError, TypeError)):
+                    error.add_note(f"tracetape: {messages.DICTS}")
 
     def seal(self) -> None:
         """For a test runner: until `unseal`, what is called after the replay is not real either. It fails with a

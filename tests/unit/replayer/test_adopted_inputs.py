@@ -352,3 +352,16 @@ def test_an_error_of_a_service_has_its_status() -> None:
     with tracetape.replay(recorded(failed)), pytest.raises(Exception, match="overloaded") as caught:
         ask("one")
     assert caught.value.status_code == 529  # type: ignore[attr-defined]
+
+
+def test_a_program_that_takes_a_dict_for_an_object_is_told_of_answer() -> None:
+    @tracetape.boundary("ask", kind="llm")
+    def ask(prompt: str) -> Any: ...
+
+    run = recorded(llm(1, 10, 20, [user("one")], assistant("first")))
+    with pytest.raises(AttributeError) as caught:
+        with tracetape.replay(run):
+            _ = ask("one").choices
+    assert any(
+        "answer= of @boundary says what a function makes of them" in note for note in caught.value.__notes__
+    )
