@@ -40,7 +40,8 @@ def check_plan(recording: Recording, plan: ReplayPlan) -> None:
 def preflight_lines(recording: Recording, plan: ReplayPlan) -> Iterator[Text]:
     """The stubs, the cut, and what would halt. The recording has crossings."""
     crossings, blocked = recording.crossings, recording.blocked(plan)
-    asked = [one for one in crossings if plan.reaches(one)]
+    places = [at for at, one in enumerate(crossings) if plan.reaches(one)]
+    asked = [crossings[at] for at in places]
     live = [one for one in asked if plan.mode_of(one) == "live"]
     others = {one.name for one in (*live, *blocked)}
     served = [one for one in asked if one.name not in others and one.outcome != "unfinished"]
@@ -50,9 +51,7 @@ def preflight_lines(recording: Recording, plan: ReplayPlan) -> Iterator[Text]:
         yield Text(f"  never asked for: {counted(inside, 'crossing')} inside of those that are served")
     if live:
         flags = after_cut(crossings, plan)
-        behind = [
-            one for at, one in enumerate(crossings) if flags[at] and one.name not in others and plan.reaches(one)
-        ]
+        behind = [one for at, one in zip(places, asked, strict=True) if flags[at] and one.name not in others]
         first = min(live, key=lambda one: one.ended or sys.maxsize)
         yield Text(
             f"  the cut is where {escaped(first.name)} ends: a call with other inputs halts before it, and is "

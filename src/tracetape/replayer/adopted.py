@@ -27,7 +27,6 @@ from tracetape.model.call import (
     Returned,
     Streamed,
 )
-from tracetape.model.crossing import Crossing
 from tracetape.model.crossings import Crossings
 from tracetape.model.forms import answer_of
 from tracetape.model.messages import TOLD, text_of
@@ -96,8 +95,9 @@ class Adopted:
         defaults = {name: value for name, value in spec.defaults.items() if name in known}
         return lambda inputs: plain(to_tree({**defaults, **inputs}))
 
-    def live(self, spec: BoundarySpec, boundary: str, inputs: Mapping[str, Any]) -> Any:
-        """The same of the inputs of a call, as they are stored; None where nothing in them can be compared.
+    def live(self, spec: BoundarySpec, boundary: str, inputs: Mapping[str, Any]) -> tuple[Any, str]:
+        """The same of the inputs of a call, as they are stored; None where nothing in them can be compared. Then
+        what the system messages of a model call say, which is not compared: many functions add their own.
 
         A tool's: those that any recorded call of it has, from its arguments or from what is in these; a program
         hands its functions more than the model asked for.
@@ -105,24 +105,18 @@ class Adopted:
         given = plain(inputs)
         if spec.kind == "llm":
             messages = messages_in(given)
-            return None if messages is None else said("llm", {"messages": messages})
+            return (
+                (None, "") if messages is None else (said("llm", {"messages": messages}), instructions(messages))
+            )
         if spec.kind in NAMELESS:
             asked = asked_in(given)
-            return None if asked is None else {"input": asked}
+            return (None if asked is None else {"input": asked}), ""
         known = self._known(boundary)
         # The arguments themselves first, then what is in the one that has the most of them.
         inner = [one for one in given.values() if isinstance(one, dict)]
         inner.sort(key=lambda one: -len(known & one.keys()))
-        return {name: one for holder in (*reversed(inner), given) for name, one in holder.items() if name in known}
-
-    def instructed(self, spec: BoundarySpec, inputs: Mapping[str, Any], recorded: Crossing) -> bool:
-        """Whether a model call has the recorded instructions, as far as both have some. They are not compared:
-        many functions add their own."""
-        if spec.kind != "llm":
-            return True
-        now = instructions(messages_in(plain(inputs)))
-        then = instructions(recorded.inputs.get("messages")) if now else ""
-        return not then or then == now
+        holders = (*reversed(inner), given)
+        return {name: one for holder in holders for name, one in holder.items() if name in known}, ""
 
     def _known(self, boundary: str) -> frozenset[str]:
         """The names of the inputs that any recorded call has."""

@@ -26,24 +26,30 @@ __all__ = ["Given", "Keying"]
 class Given:
     """The inputs of one call.
 
-    text:      as they are stored: a copy, which nobody changes. (Bytes would keep the encoder's buffer.)
-    key:       what a stub with equal ones has too.
-    compared:  whether there is anything in them that can be.
+    text:          as they are stored: a copy, which nobody changes. (Bytes would keep the encoder's buffer.)
+    key:           what a stub with equal ones has too.
+    compared:      whether there is anything in them that can be.
+    instructions:  what their system messages say, which is not.
     """
 
-    __slots__ = ("_tree", "compared", "key", "reader", "text")
+    __slots__ = ("_tree", "compared", "instructions", "key", "reader", "text")
 
-    def __init__(self, text: str, key: bytes, tree: Any, reader: ValueReader, *, compared: bool = True) -> None:
-        self.text, self.key, self._tree, self.reader, self.compared = text, key, tree, reader, compared
+    def __init__(
+        self,
+        text: str,
+        key: bytes,
+        tree: Any,
+        reader: ValueReader,
+        *,
+        compared: bool = True,
+        instructions: str = "",
+    ) -> None:
+        self.text, self.key, self._tree, self.reader = text, key, tree, reader
+        self.compared, self.instructions = compared, instructions
 
     def tree(self) -> Any:
         """What the call is compared by."""
         return self._tree if self._tree is not None else orjson.loads(self.text)
-
-    def stored(self) -> Mapping[str, Any]:
-        """The inputs as they are stored."""
-        found: Mapping[str, Any] = orjson.loads(self.text)
-        return found
 
     def values(self) -> Mapping[str, Any]:
         """The inputs as they came, made anew."""
@@ -94,19 +100,23 @@ class Keying:
         """The same where the recording has the calls of others: compared is what both say."""
         stored = to_tree(dict(inputs))
         text = orjson.dumps(stored).decode()
-        live = adopted.live(spec, boundary, stored)
+        live, instructions = adopted.live(spec, boundary, stored)
         if live is None:
             return Given(text, match_key({}), {}, self._reader, compared=False)
-        compared = adopted.recorded(spec, boundary)
+        recorded = adopted.recorded(spec, boundary)
+        self._key(boundary, lambda inputs: to_tree(recorded(inputs)))
+        tree = self._ignore.prune(canonical(live))
+        return Given(text, match_key(tree), tree, self._reader, instructions=instructions)
+
+    def _key(self, boundary: str, compared: Callable[[Mapping[str, Any]], Any]) -> None:
+        """Have the stubs of a boundary compared by what this makes of their inputs; once, at its first call."""
         while boundary not in self._keyed:
             table = self._ledger.table
             keyed = table.compared_by(boundary, compared, self._ignore)
             with self._lock:
-                if self._ledger.table is table:
+                if self._ledger.table is table:  # else another boundary's first call was faster
                     self._ledger.table = keyed
                     self._keyed.add(boundary)
-        tree = self._ignore.prune(canonical(live))
-        return Given(text, match_key(tree), tree, self._reader)
 
     def _tree(self, spec: BoundarySpec, inputs: Mapping[str, Any], stored: Any) -> Any:
         """A boundary with a `key=` has its stubs keyed by it too, from its first call on: only now is the function
@@ -118,13 +128,7 @@ class Keying:
         if key is None:
             return self._ignore.prune(canonical(stored))
         with self._asking(spec.name, "key="):
-            while spec.name not in self._keyed:
-                table = self._ledger.table
-                keyed = table.with_key(spec.name, key, self._ignore)
-                with self._lock:
-                    if self._ledger.table is table:  # else another boundary's first call was faster
-                        self._ledger.table = keyed
-                        self._keyed.add(spec.name)
+            self._key(spec.name, lambda inputs: {"key": to_tree(key(**inputs))})
             given = to_tree(key(**inputs))
         if has_opaque(given):
             self._unusable(spec.name, messages.key_is_opaque(spec.name))

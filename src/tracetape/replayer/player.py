@@ -36,6 +36,7 @@ from tracetape.replayer.outcomes import live_shape, outcome_changes
 from tracetape.replayer.places import place_of_call
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.reporting import Halted
+from tracetape.replayer.saying import instructions
 from tracetape.replayer.stubs import Stub, StubTable
 
 __all__ = ["Options", "Player"]
@@ -247,10 +248,10 @@ class Player:
         """Of a recording of others: what was not compared."""
         if not given.compared:
             return (messages.not_comparable(spec),)
-        stub, adopted = match.stub, self.adopted
-        if adopted is None or stub is None or adopted.instructed(spec, given.stored(), stub.crossing):
+        if not given.instructions or match.stub is None:
             return ()
-        return (messages.OTHER_INSTRUCTIONS,)
+        recorded = instructions(match.stub.crossing.inputs.get("messages"))
+        return (messages.OTHER_INSTRUCTIONS,) if recorded not in ("", given.instructions) else ()
 
     def _cut_at(self, stub: Stub | None) -> None:
         """The plan names a function whose recorded calls have another name: which of them are its is known now."""

@@ -110,8 +110,8 @@ def open_tape(
     else:
         recording = load(source, trace_id=trace_id, traces=traces, types=tuple(types))
         sources = _places(os.fspath(source))
-    _check_names(chosen, recording, program_follows)
     adopted = Adopted.of(recording.crossings)
+    _check_names(chosen, recording, adopted, program_follows)
     obstacles = recording.obstacles(chosen if adopted is None else adopted.plan(chosen))
     if obstacles:
         raise NotReplayable(
@@ -140,11 +140,10 @@ def _places(source: str) -> tuple[Path, ...]:
     return () if not source or is_url(source) else (Path(source).resolve(),)
 
 
-def _check_names(plan: ReplayPlan, recording: Recording, program_follows: bool) -> None:
+def _check_names(plan: ReplayPlan, recording: Recording, adopted: Adopted | None, program_follows: bool) -> None:
     """A plan that names nothing would pass in silence: refuse it, with the nearest name. A recording of others
     knows model calls by other names than the program."""
     recorded, marked = recording.counts, _sessions.marked()
-    adopted = Adopted.of(recording.crossings)
     for entry in plan.entries:
         # What answers a function of the program, where that has another name.
         answers = None if adopted is None else adopted.answers(entry.boundary, marked.get(entry.boundary, ()))

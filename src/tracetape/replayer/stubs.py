@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, overload
 
-from tracetape.codec import to_tree
 from tracetape.codec.canonical import canonical, match_key
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.text_keys import key_of_text
@@ -152,18 +151,6 @@ class StubTable:
             keys[position] = _key(crossings[position], ignore)
         return cls(crossings, after_cut(crossings, plan), keys, ignore, {})
 
-    def with_key(self, boundary: str, key: Callable[..., Any], ignore: IgnorePaths) -> StubTable:
-        """The same stubs, those of one boundary compared by its `key=`. Raises what that raises."""
-        keys, keyed = list(self.keys), dict(self._keyed)
-        for position in self.crossings.named(boundary):
-            crossing = self.crossings[position]
-            if tree_of(crossing.input) is None:
-                continue
-            # Kept, for it is small: the program's function is asked once, and not while anything is locked.
-            tree = ignore.prune(canonical({"key": to_tree(key(**crossing.inputs))}))
-            keyed[position], keys[position] = tree, match_key(tree)
-        return StubTable(self.crossings, self.after, keys, ignore, keyed)
-
     def with_cut(self, position: int, ignore: IgnorePaths) -> StubTable:
         """The same stubs, with those after the cut too that started no earlier than that one ended."""
         ended = self.crossings.moment(position).ended
@@ -178,12 +165,14 @@ class StubTable:
     def compared_by(
         self, boundary: str, compared: Callable[[Mapping[str, Any]], Any], ignore: IgnorePaths
     ) -> StubTable:
-        """The same stubs, those of one boundary compared by what `compared` makes of their inputs."""
+        """The same stubs, those of one boundary compared by the tree that `compared` makes of their inputs. Raises
+        what that raises."""
         keys, keyed = list(self.keys), dict(self._keyed)
         for position in self.crossings.named(boundary):
             crossing = self.crossings[position]
             if tree_of(crossing.input) is not None:
-                tree = ignore.prune(canonical(to_tree(compared(crossing.inputs))))
+                # Kept: the program's function is asked once, and not while anything is locked.
+                tree = ignore.prune(canonical(compared(crossing.inputs)))
                 keyed[position], keys[position] = tree, match_key(tree)
         return StubTable(self.crossings, self.after, keys, ignore, keyed)
 

@@ -64,7 +64,8 @@ def test_a_stub_without_recorded_inputs_has_no_key_and_ignored_paths_are_no_part
 
 def test_a_key_function_takes_the_place_of_the_inputs() -> None:
     run = recording(crossing("a", {"x": 1, "y": 2}))
-    stubs = StubTable.of(run, ReplayPlan(), IgnorePaths(())).with_key("a", lambda x, y: x, IgnorePaths(())).stubs
+    table = StubTable.of(run, ReplayPlan(), IgnorePaths(()))
+    stubs = table.compared_by("a", lambda inputs: {"key": inputs["x"]}, IgnorePaths(())).stubs
     assert stubs[0].tree == {"key": 1}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from tracetape.model import messages as normal
 from tracetape.model.forms import writing
-from tracetape.model.forms.shapes import OPTIONS, counts_of, listed, mapped, mapping, parameters_of, string
+from tracetape.model.forms.shapes import OPTIONS, counts_of, mapped, mapping, parameters_of, parts_of, string
 
 __all__ = [
     "answer",
@@ -57,7 +57,7 @@ def is_answer(raw: Any) -> bool:
 
 def request(raw: Mapping[str, Any]) -> normal.Request:
     """Of the arguments of `messages.create`, or the body that it sends."""
-    system = _parts(raw.get("system"))
+    system = parts_of(raw.get("system"), part)
     head = [normal.message("system", system)] if system else []
     return normal.request(
         raw.get("model"),
@@ -80,13 +80,7 @@ def answer(raw: Mapping[str, Any]) -> normal.Answer:
 
 def message(raw: Mapping[str, Any]) -> normal.Message:
     """One message: content as text or as blocks."""
-    return normal.message(raw.get("role"), _parts(raw.get("content")))
-
-
-def _parts(raw: Any) -> list[normal.Part]:
-    if isinstance(raw, str):
-        return [normal.text(raw)]
-    return [part(one) for one in listed(raw)]
+    return normal.message(raw.get("role"), parts_of(raw.get("content"), part))
 
 
 def part(one: Any) -> normal.Part:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tracetape.model import messages as normal
 from tracetape.model.forms import anthropic, gemini, openai_chat, openai_responses, writing
-from tracetape.model.forms.shapes import OPTIONS, listed, mapped, mapping, parameters_of, string
+from tracetape.model.forms.shapes import OPTIONS, mapped, mapping, parameters_of, parts_of, string
 
 __all__ = [
     "answer",
@@ -86,9 +86,7 @@ def messages(raw: Any, *, split: bool = True) -> list[normal.Message]:
 
 
 def parts(raw: Any) -> list[normal.Part]:
-    if isinstance(raw, str):
-        return [normal.text(raw)]
-    return [_part(one) for one in listed(raw)]
+    return parts_of(raw, _part)
 
 
 def _part(one: Any) -> normal.Part:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tracetape.model import messages as normal
 from tracetape.model.forms import writing
-from tracetape.model.forms.shapes import OPTIONS, counts_of, listed, mapped, mapping, parameters_of, string
+from tracetape.model.forms.shapes import OPTIONS, counts_of, mapped, mapping, parameters_of, parts_of, string
 
 __all__ = [
     "answer",
@@ -102,9 +102,7 @@ def _reasoning(raw: Mapping[str, Any]) -> str:
 
 def content(raw: Any) -> list[normal.Part]:
     """A content that is text, or a list of parts."""
-    if isinstance(raw, str):
-        return [normal.text(raw)]
-    return [part(one) for one in listed(raw)]
+    return parts_of(raw, part)
 
 
 def part(one: Any) -> normal.Part:

@@ -15,7 +15,16 @@ from typing import Any
 from tracetape.model import messages as normal
 from tracetape.model.forms import openai_chat
 from tracetape.model.forms.openai_responses_writing import raw_answer, raw_request
-from tracetape.model.forms.shapes import OPTIONS, counts_of, listed, mapped, mapping, parameters_of, string
+from tracetape.model.forms.shapes import (
+    OPTIONS,
+    counts_of,
+    listed,
+    mapped,
+    mapping,
+    parameters_of,
+    parts_of,
+    string,
+)
 
 __all__ = [
     "answer",
@@ -102,8 +111,7 @@ def _item(one: Mapping[str, Any]) -> tuple[str, list[normal.Part]]:
         return "assistant", [normal.reasoning(found) for found in texts if found]
     if one.get("type") in (None, "message") and "role" in one:
         role = string(one.get("role")) or "user"
-        content = one.get("content")
-        return role, list(map(part, content)) if isinstance(content, list) else openai_chat.content(content)
+        return role, parts_of(one.get("content"), part)
     return "assistant", [normal.other(one)]
 
 

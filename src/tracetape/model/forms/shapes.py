@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
-__all__ = ["OPTIONS", "counts_of", "listed", "mapped", "mapping", "parameters_of", "string"]
+__all__ = ["OPTIONS", "counts_of", "listed", "mapped", "mapping", "parameters_of", "parts_of", "string"]
 
 OPTIONS = frozenset({"extra_body", "extra_headers", "extra_query", "stream", "stream_options", "timeout"})
 """Of how an SDK calls, not of what is asked."""
@@ -28,6 +28,11 @@ def mapped(value: Any) -> list[Mapping[str, Any]]:
     if not isinstance(value, list):
         return []
     return [one for one in value if type(one) is dict or isinstance(one, Mapping)]
+
+
+def parts_of(raw: Any, part: Callable[[Any], dict[str, Any]]) -> list[dict[str, Any]]:
+    """A content that is text, or a list of parts; `part` reads one, be it a text too."""
+    return [part(one) for one in ([raw] if isinstance(raw, str) else listed(raw))]
 
 
 def string(value: Any) -> str | None:

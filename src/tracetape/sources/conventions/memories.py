@@ -7,7 +7,7 @@ from typing import Any
 from tracetape.model.span import Gap, SpanRecord
 from tracetape.sources.conventions import names
 from tracetape.sources.conventions.contents import content_of, counts, lack, strings
-from tracetape.sources.conventions.observed import ABSENT, Observed, failure_of, json_value
+from tracetape.sources.conventions.observed import ABSENT, Observed, failure_of, loaded_parameter
 
 __all__ = ["embedding", "memory", "retrieval"]
 
@@ -68,13 +68,13 @@ def memory(span: SpanRecord, operation: str, *, source: str, switch: str) -> Obs
     made = Observed(span=span, kind="memory", boundary=operation, source=source, switch=switch)
     made.failure = failure_of(span)
     given: dict[str, Any] = {
-        key.removeprefix(names.MEMORY): json_or_text(attributes, key)
+        key.removeprefix(names.MEMORY): loaded_parameter(attributes[key])
         for key in attributes
         if key.startswith(names.MEMORY) and not key.endswith((".records", ".count"))
     }
     records = attributes.get(names.MEMORY_RECORDS, ABSENT)
     if operation in ("create_memory", "update_memory", "upsert_memory") and records is not ABSENT:
-        given["records"] = json_or_text(attributes, names.MEMORY_RECORDS)
+        given["records"] = loaded_parameter(records)
         records = ABSENT
     made.inputs = given
     if records is ABSENT and not operation.startswith("search"):
@@ -89,9 +89,3 @@ def memory(span: SpanRecord, operation: str, *, source: str, switch: str) -> Obs
     else:
         content_of(made, records)
     return made
-
-
-def json_or_text(attributes: Any, key: str) -> Any:
-    value = attributes[key]
-    found = json_value(attributes, key) if isinstance(value, str) and value[:1] in ("[", "{") else value
-    return found if found is not ABSENT and found.__class__.__name__ != "_Mark" else str(value)

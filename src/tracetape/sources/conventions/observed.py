@@ -141,7 +141,7 @@ def loaded_parameter(value: Any) -> Any:
     text = value if isinstance(value, str) else None
     if text is not None and text[:1] in ("[", "{"):
         found = loaded(text)
-        return text if found is CUT else found
+        return text if found is CUT or found is REDACTED else found
     return value
 
 

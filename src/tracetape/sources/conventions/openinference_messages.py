@@ -59,7 +59,8 @@ def response_of(raw: Any) -> tuple[str | None, str | None]:
 
 
 def _message(fields: Mapping[str, Any], empty: bool) -> normal.Message:
-    get = {key.removeprefix("message."): value for key, value in fields.items()}.get
+    inner = {key.removeprefix("message."): value for key, value in fields.items()}
+    get = inner.get
     role = text_value(get("role"))
     content = text_value(get("content"))
     if role is None:
@@ -69,7 +70,6 @@ def _message(fields: Mapping[str, Any], empty: bool) -> normal.Message:
             raise Missing
         response = normal.tool_response(text_value(get("tool_call_id")), content, name=text_value(get("name")))
         return normal.message("tool", [response])
-    inner = {key.removeprefix("message."): value for key, value in fields.items()}
     blocks = [_block(one) for one in by_index(inner, "contents.")]
     parts = [one for one in blocks if one is not None]
     called = text_value(get("tool_call_id"))  # of LiteLLM's Responses, whose calls have the ids of items
@@ -92,7 +92,7 @@ def _message(fields: Mapping[str, Any], empty: bool) -> normal.Message:
 def _call(fields: Mapping[str, Any]) -> normal.Part:
     called = text_value(fields.get("tool_call.function.name"))
     arguments = text_value(fields.get("tool_call.function.arguments"))
-    if called is None or arguments is None or not is_whole_call(called, arguments):
+    if not is_whole_call(called, arguments):
         raise Missing
     return normal.tool_call(text_value(fields.get("tool_call.id")), called, arguments)
 

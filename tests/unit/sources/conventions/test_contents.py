@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.sources.conventions.spans import GENAI, OPENINFERENCE, TRACELOOP, codes, llm, read, tool, user
+from tests.unit.sources.conventions.spans import (
+    GENAI,
+    OPENINFERENCE,
+    TRACELOOP,
+    assistant,
+    codes,
+    llm,
+    read,
+    tool,
+    user,
+    value_of,
+)
 
 
 @pytest.mark.parametrize("mask", ["__REDACTED__", "[REDACTED]"])
@@ -20,3 +31,9 @@ def test_what_one_switch_kept_out_is_one_gap() -> None:
     [crossing] = read(llm(1, 10, 20, [user("hi")], scope=GENAI)).crossings
     [gap] = crossing.gaps
     assert "has not recorded the output: set" in gap.text
+
+
+def test_a_masked_parameter_is_the_mask() -> None:
+    more = {"gen_ai.request.stop_sequences": "[REDACTED]"}
+    [crossing] = read(llm(1, 10, 20, [user("hi")], assistant("yes"), scope=GENAI, more=more)).crossings
+    assert value_of(crossing.input)["stop_sequences"] == "[REDACTED]"
