@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 __all__ = ["Names"]
 
-Bind = Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any] | None]
+Bind = Callable[[tuple[Any, ...], dict[str, Any]], Mapping[str, Any] | None]
+_Binder = Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any] | None]
 
 _RECEIVERS = ("self", "cls", "mcs")
 _Kind = inspect.Parameter
@@ -18,7 +20,7 @@ class Names:
     """Of one function. `name` is its qualified name: one with a dot whose first parameter is named as a receiver
     is a method, and `classmethod` over a boundary hands the class in as a plain argument.
 
-    defaults:  of its parameters.
+    defaults:  of its parameters. plain: binds a call of what is no method.
     """
 
     def __init__(self, target: Any, name: str, *, static: bool) -> None:
@@ -32,6 +34,9 @@ class Names:
         self._method = rest is not None and first in _RECEIVERS and "." in name
         self._whole = None if whole is None else _binder(whole)
         self._rest = None if rest is None else _binder(rest)
+        self.plain: Bind = partial(self.of, bound=False)
+        if self._whole is not None and not self._method:
+            self.plain = self._whole
 
     def of(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, bound: bool) -> Mapping[str, Any] | None:
         """By name; as `args` and `kwargs` where there is no signature, None where it does not fit the call."""
@@ -51,7 +56,7 @@ def _without_first(signature: inspect.Signature) -> inspect.Signature | None:
     return signature.replace(parameters=parameters[1:])
 
 
-def _binder(signature: inspect.Signature) -> Bind:
+def _binder(signature: inspect.Signature) -> _Binder:
     """What binds as `signature.bind` does; by hand where each parameter has a name of its own, which is most often
     and a fifth of the time."""
     parameters = signature.parameters.values()
@@ -65,7 +70,7 @@ def _binder(signature: inspect.Signature) -> Bind:
     def bind(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
         given = len(args)
         if given == total and not kwargs:
-            return dict(zip(names, args, strict=True))
+            return dict(zip(names, args))  # noqa: B905 - as many as it has names
         if given > places:
             return None
         arguments = dict(zip(names, args, strict=False))

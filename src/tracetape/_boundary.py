@@ -195,6 +195,7 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
         may_give_none=may_give_none,
         defaults=names.defaults,
     )
+    bind = names.plain
     target_name = getattr(target, "__name__", spec.name)
     target_qualname = getattr(target, "__qualname__", spec.name)
 
@@ -205,9 +206,11 @@ def _mark(function: Any, spec: BoundarySpec) -> Any:
         mode = _mode()
         if mode is None:
             return wrapped(*args, **kwargs)
-        # The "instance" of a builtin is its module (wrapt before 2).
-        bound = instance is not None and not inspect.ismodule(instance)
-        arguments = names.of(args, kwargs, bound=bound)
+        if instance is None:
+            arguments = bind(args, kwargs)
+        else:
+            # The "instance" of a builtin is its module (wrapt before 2).
+            arguments = names.of(args, kwargs, bound=not inspect.ismodule(instance))
         invoke: Callable[[], Any] = functools.partial(wrapped, *args, **kwargs)
         if arguments is None:
             # The signature was not true, or else the call raises TypeError: at once, as without us.
@@ -229,6 +232,9 @@ def _mode() -> Mode | None:
     runs = cast("tuple[Run, ...]", _sessions.recordings_alone())  # as `record` opens them
     if runs:
         return Recorder(BARE, runs, runs[-1].settings)
+    replay = _sessions.replay_alone()
+    if replay is not None:
+        return on_host(replay.mode) if replay.emits and host.present() else replay.mode
     if _sessions.idle():
         return on_host() if host.present() else None
     if not _sessions.has_looked():

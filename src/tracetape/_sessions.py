@@ -38,6 +38,7 @@ __all__ = [
     "recordings_around",
     "records_nothing",
     "replay",
+    "replay_alone",
     "seal",
     "unseal",
 ]
@@ -166,6 +167,11 @@ def replay() -> ReplaySession | None:
     if not _has_replayed:
         return _sealed
     return _sealed or _left_behind.get(threading.current_thread())
+
+
+def replay_alone() -> ReplaySession | None:
+    """`replay()` where that is easily told: the context names one, and nothing is recorded; else None."""
+    return None if _open_recordings or _joined or not _has_looked else current_frame().replay
 
 
 def only_replay() -> ReplaySession | None:

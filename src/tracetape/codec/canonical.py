@@ -23,6 +23,7 @@ __all__ = [
     "match_key",
     "readable",
     "shared_length",
+    "shortened",
     "text_of",
     "unordered_items",
 ]
@@ -98,7 +99,11 @@ def key_of(tree: Any) -> bytes:
 
 def match_key(tree: Any) -> bytes:
     """`key_of`, or its SHA-256 where that is shorter: what a table of many calls is kept by."""
-    key = key_of(tree)
+    return shortened(key_of(tree))
+
+
+def shortened(key: bytes) -> bytes:
+    """The `match_key` of a `key_of`."""
     # A copy: what orjson gives keeps the buffer that it was written into: 1 or 4 KB.
     return bytes(memoryview(key)) if len(key) <= KEY_LIMIT else hashlib.sha256(key).digest()
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from _thread import _count as _others
+from collections.abc import Callable
 from math import isfinite
-from threading import active_count
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from tracetape.codec.registry import TAG
 
-__all__ = ["DEPTH_LIMIT", "LEAST", "MOST", "is_plain", "plain_json"]
+__all__ = ["DEPTH_LIMIT", "LEAST", "MOST", "is_plain", "plain_forms", "plain_json"]
+
+T = TypeVar("T")
 
 DEPTH_LIMIT = 180
 """Levels of JSON. Readers of traces commonly stop at 200, orjson at 254."""
@@ -25,15 +28,31 @@ _FLOATS = frozenset({float})
 
 
 def plain_json(value: Any) -> bytes | None:
-    """The stored text of a value that is its own stored form; None for another.
+    """The stored text of a value that is its own stored form; None for another."""
+    return _written(value, orjson.dumps)
 
-    None too where there are other threads: one could put a tuple where a list was, after it was looked at and
-    before it is written. What copies each container as it comes to it is there for these.
+
+def plain_forms(value: Any) -> tuple[bytes, bytes] | None:
+    """The same, and that text with its keys sorted."""
+    return _written(value, _both)
+
+
+def _both(value: Any) -> tuple[bytes, bytes]:
+    return orjson.dumps(value), orjson.dumps(value, None, orjson.OPT_SORT_KEYS)
+
+
+def _written(value: Any, write: Callable[[Any], T]) -> T | None:
+    """None for a value that is not its own stored form.
+
+    Where there are other threads, one could put a tuple where a list was, after it was looked at and before it is
+    written, which is one step for all of them. So it is looked at again: what changed in between is refused.
     """
-    if active_count() > 1:
-        return None
+    alone = not _others()
     try:
-        return orjson.dumps(value) if is_plain(value) else None
+        if not is_plain(value):
+            return None
+        written = write(value)
+        return written if alone or is_plain(value) else None
     except Exception:  # noqa: BLE001 - a lone surrogate; a signal handler that changes the size of a dict
         return None
 

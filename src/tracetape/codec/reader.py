@@ -12,7 +12,7 @@ from tracetape.errors import RecordedError, ValueNotRebuilt
 from tracetape.model.payload import Payload
 from tracetape.model.span import Gap
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "may_be_tagged"]
 
 
 class Reader:
@@ -95,7 +95,7 @@ class Reader:
 
     def _read(self, text: str | bytes, *, lenient: bool) -> Any:
         tree: Tree = parse(text)
-        if (TAG not in text) if isinstance(text, str) else (_TAG not in text):
+        if not may_be_tagged(text):
             return tree
         decoder = self._decoder(lenient=lenient)
         try:
@@ -114,6 +114,13 @@ class Reader:
 
 
 _TAG = TAG.encode()
+
+
+def may_be_tagged(text: str | bytes) -> bool:
+    """Whether JSON text may have a tag in it. One character is found faster than several."""
+    if isinstance(text, bytes):
+        return b"$" in text and _TAG in text
+    return "$" in text and TAG in text
 
 
 def _too_deep() -> ValueNotRebuilt:

@@ -8,7 +8,12 @@ from typing import NamedTuple, overload
 
 from tracetape.model.crossing import EXACT, Crossing
 
-__all__ = ["Crossings", "Moment", "moment_of", "returned_by"]
+__all__ = ["Crossings", "Moment", "Stored", "moment_of", "returned_by"]
+
+
+Stored = tuple[bytes, str, bool]
+"""The stored text of a result, as UTF-8; the shape that it came in; whether it was written by us for sure, for of
+others a number may have more digits than a fast parser keeps."""
 
 
 class Moment(NamedTuple):
@@ -90,13 +95,19 @@ class Crossings(Sequence[Crossing]):
     def occurrence(self, position: int) -> int:
         return self._listed[position].occurrence
 
-    def returned(self, position: int) -> tuple[bytes, str] | None:
-        """The stored text of what a crossing returned, as UTF-8, with its shape; None where it ended otherwise, or
-        that is not there."""
+    def returned(self, position: int) -> Stored | None:
+        """What a crossing returned; None where it ended otherwise, or that is not there."""
         return returned_by(self._listed[position])
 
     def moment(self, position: int) -> Moment:
         return moment_of(self._listed[position])
+
+    def follows(self, position: int, before: int) -> bool | None:
+        """Whether a crossing came right after another in its task or thread; None where nothing is known of it."""
+        one, other = self.moment(position), self.moment(before)
+        if one.seq_before is None:
+            return None
+        return (one.process_id, one.seq_before) == (other.process_id, other.seq)
 
     def known_keys(self) -> tuple[list[bytes | None], Iterable[int]]:
         """By position what the inputs are matched by, with nothing ignored; then the positions of which that is
@@ -109,8 +120,8 @@ def moment_of(one: Crossing) -> Moment:
     return Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before)
 
 
-def returned_by(one: Crossing) -> tuple[bytes, str] | None:
+def returned_by(one: Crossing) -> Stored | None:
     """What `Crossings.returned` gives for a crossing at hand."""
     if one.outcome != "returned" or one.output is None:
         return None
-    return one.output.text.encode(), one.shape
+    return one.output.text.encode(), one.shape, False

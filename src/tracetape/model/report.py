@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tracetape.model.crossing import Crossing
-from tracetape.model.crossings import Moment
 from tracetape.model.printing import escaped_lines
 
 __all__ = ["Difference", "Divergence", "RecordedCall", "Report", "Step"]
@@ -27,13 +26,13 @@ class Difference:
 
 
 class RecordedCall(Protocol):
-    """A call of the recording, whose crossing is made when it is asked for."""
+    """A call of the recording, at a position from 0, whose crossing is made when it is asked for."""
 
     @property
     def crossing(self) -> Crossing: ...
 
     @property
-    def moment(self) -> Moment: ...
+    def position(self) -> int: ...
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -43,7 +42,8 @@ class Step:
     name:      `place_order@1`, or `place_order@new@1` for a call that the recording does not have.
     mode:      `stub`, `live`, `patched`, `halted`.
     inputs:    the arguments by name, as they came in the replay: a copy made before the call.
-    result, error:  how it ended; `has_result` tells a result of None from none.
+    came_back: gives the result; None where there is none (yet). has_result tells that from a result of None.
+    result, error:  how it ended. The result of a stub of plain values is made anew whenever it is asked for.
     found:     what it was matched with, or None; it gives the crossing. recorded: that crossing.
     changes:   where its inputs differ from the recorded ones.
     outcome_changes:  of a live one: where its outcome differs from the recorded one.
@@ -64,8 +64,7 @@ class Step:
     stale: bool = False
     moved: bool = False
     after_cut: bool = False
-    result: Any = None
-    has_result: bool = False
+    came_back: Callable[[], Any] | None = None
     error: BaseException | None = None
     parent: Step | None = field(default=None, repr=False)
 
@@ -76,6 +75,14 @@ class Step:
     @property
     def inputs(self) -> Mapping[str, Any]:
         return self.as_came()
+
+    @property
+    def has_result(self) -> bool:
+        return self.came_back is not None
+
+    @property
+    def result(self) -> Any:
+        return None if self.came_back is None else self.came_back()
 
     @property
     def recorded(self) -> Crossing | None:

@@ -36,12 +36,16 @@ def compare(a: Recording, b: Recording) -> list[Divergence]:
     renaming = Renaming()
     ledger = Ledger(StubTable.of(a, ReplayPlan(), IgnorePaths(())), renaming)
     pairs: dict[Crossing, Crossing | None] = {}
+    places: dict[Crossing, int] = {}  # of what those are paired with
     calls = {(one.process_id, one.seq): one for one in b.crossings}
     found: list[Divergence] = []
     for crossing in b.crossings:
         before = calls.get((crossing.process_id, crossing.seq_before)) if crossing.seq_before is not None else None
-        match = ledger.claim(_asked(crossing, pairs, before))
+        at = places.get(before) if before is not None else None
+        match = ledger.claim(_asked(crossing, pairs, at))
         pairs[crossing] = match.stub.crossing if match.stub else None
+        if match.stub is not None:
+            places[crossing] = match.stub.position
         found += _divergences(crossing, match, renaming)
     for stub in ledger.unasked():
         name = stub.crossing.name
@@ -49,7 +53,7 @@ def compare(a: Recording, b: Recording) -> list[Divergence]:
     return found
 
 
-def _asked(crossing: Crossing, pairs: dict[Crossing, Crossing | None], before: Crossing | None) -> Asked:
+def _asked(crossing: Crossing, pairs: dict[Crossing, Crossing | None], before: int | None) -> Asked:
     tree = tree_of(crossing.input)
     parent = crossing.parent
     under = pairs.get(parent) if parent is not None else None
@@ -59,7 +63,7 @@ def _asked(crossing: Crossing, pairs: dict[Crossing, Crossing | None], before: C
         match_key(tree),
         under,
         loose=parent is not None and under is None,
-        before=pairs.get(before) if before is not None else None,
+        before=before,
     )
 
 

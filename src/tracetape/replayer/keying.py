@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 import orjson
 
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import canonical, has_opaque, match_key
+from tracetape.codec.canonical import canonical, has_opaque, match_key, shortened
 from tracetape.codec.ignore_paths import IgnorePaths
-from tracetape.codec.plain import plain_json
+from tracetape.codec.plain import plain_forms
 from tracetape.model.call import BoundarySpec
 from tracetape.model.crossing import ValueReader
 from tracetape.model.payload import Payload
@@ -88,10 +88,10 @@ class Keying:
     def given(self, spec: BoundarySpec, inputs: Mapping[str, Any]) -> Given:
         """The inputs as they came, and what the call is compared by."""
         if spec.key is None and not self._ignores:
-            written = plain_json(inputs)
+            written = plain_forms(inputs)
             if written is not None:
                 # Its own canonical form: nothing has to be taken out of it, nor made of it.
-                return Given(written.decode(), match_key(inputs), None, self._reader)
+                return Given(written[0].decode(), shortened(written[1]), None, self._reader)
         stored = to_tree(dict(inputs))
         tree = self._tree(spec, inputs, stored)
         return Given(orjson.dumps(stored).decode(), match_key(tree), tree, self._reader)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Step
-from tracetape.replayer.matching import Asked, Before, Match, find, may_follow
+from tracetape.replayer.matching import Asked, Match, find, may_follow
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.stubs import Stub, Stubs, StubTable
@@ -54,26 +54,35 @@ class Ledger:
                 self._name_ids(match, asked)
                 return match
 
-    def claim_equal(
-        self, boundary: str, under: Crossing | None, key: bytes, before: Before | None
-    ) -> Match | None:
-        """What `claim` does for most calls: the next of the equal ones. None where there is none, or where it may
-        be another task's. The parameters are those of `Asked`."""
+    def claim_equal(self, boundary: str, under: Crossing | None, key: bytes, before: int | None) -> Match | None:
+        """What `claim` does for most calls. The parameters are those of `Asked`."""
         while True:
-            stub = self._table.sole(boundary, under, key)
+            stub = self.next_equal(boundary, under, key, before)
             if stub is None:
-                stubs = self._table.equal_under(boundary, under, key)
-                start = self._start(stubs)
-                stub = stubs[start] if start < len(stubs) else None
-            elif stub.position in self._used:
-                stub = None
-            if stub is None or not may_follow(stub, before):
                 return None
-            mine = object()
-            if self._used.setdefault(stub.position, mine) is mine:
-                if self.renaming is not None:
-                    self.renaming.see(_compared_of, stub)
+            if self.take(stub):
                 return Match("equal", stub)
+
+    def next_equal(self, boundary: str, under: Crossing | None, key: bytes, before: int | None) -> Stub | None:
+        """The next of the equal ones. None where there is none, or where it may be another task's."""
+        table = self._table
+        stub = table.sole(boundary, under, key)
+        if stub is None:
+            stubs = table.equal_under(boundary, under, key)
+            start = self._start(stubs)
+            stub = stubs[start] if start < len(stubs) else None
+        elif stub.position in self._used:
+            return None
+        return stub if stub is not None and (before is None or may_follow(stub, before)) else None
+
+    def take(self, stub: Stub) -> bool:
+        """Mark the stub of an equal call as used. False where somebody else has been faster."""
+        mine = object()
+        if self._used.setdefault(stub.position, mine) is not mine:
+            return False
+        if self.renaming is not None:
+            self.renaming.see(_compared_of, stub)
+        return True
 
     def claim_next(self, boundary: str, under: Crossing | None) -> Match:
         """The first that has answered nobody, whatever its inputs: under the same parent, else anywhere."""
@@ -101,20 +110,19 @@ class Ledger:
         if self.renaming is not None:
             self.renaming.see(_outcome_of, stub)
 
-    def enter(self, step: Step, match: Match, *, lends: bool) -> None:
+    def enter(self, step: Step, stub: Stub | None, *, lends: bool = False) -> None:
         """Give the step of a claimed call its number, and remember it.
 
         lends:  the stub answers a call with other inputs, and is still there for one with its own. When that
                 comes, the other turns out to be a call that the recording does not have.
         """
-        self._number(step, match.stub)
-        if match.stub is None:
+        self._number(step, stub)
+        if stub is None:
             return
-        position = match.stub.position
         if lends:
-            self._lent[position] = step
-            del self._used[position]
-        elif self._lent and (other := self._lent.pop(position, None)) is not None:
+            self._lent[stub.position] = step
+            del self._used[stub.position]
+        elif self._lent and (other := self._lent.pop(stub.position, None)) is not None:
             self._number(other, None)
 
     def _number(self, step: Step, stub: Stub | None) -> None:

@@ -18,11 +18,7 @@ from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.signatures import signature, unlike
 from tracetape.replayer.stubs import Stub, Stubs, StubTable
 
-__all__ = ["Asked", "Before", "Match", "find", "may_follow", "unexplained"]
-
-
-Before = Crossing | Moment
-"""What tells of a recorded call when it was made."""
+__all__ = ["Asked", "Match", "find", "may_follow", "unexplained"]
 
 
 @dataclass(slots=True)
@@ -33,7 +29,7 @@ class Asked:
     under:  the matched crossing of the nearest live call around it, or None at the top.
     loose:  that call ran live or is unrecorded, so that its inside may have changed: the search goes on
             anywhere.
-    before: the recorded crossing of the call before it in the same task or thread.
+    before: the position of the recorded call that the one before it in the same task or thread was matched with.
     """
 
     boundary: str
@@ -41,7 +37,7 @@ class Asked:
     key: bytes
     under: Crossing | None
     loose: bool
-    before: Before | None = None
+    before: int | None = None
     _tree: Any = field(default=None, init=False, repr=False)
 
     @property
@@ -121,24 +117,17 @@ def find(
     return _NOTHING_LIKE_IT if like is None else Match("unrecorded", None, like.changes, like.stub)
 
 
-def _next(stubs: Iterator[Stub], before: Before | None) -> Stub | None:
+def _next(stubs: Iterator[Stub], before: int | None) -> Stub | None:
     """Of equal ones that which followed the same call in its own task or thread, else the first."""
     first = next(stubs, None)
     if first is None or may_follow(first, before):
         return first
-    return next((stub for stub in islice(stubs, _READ) if _follows(stub.moment, before)), first)
+    return next((stub for stub in islice(stubs, _READ) if before is not None and stub.follows(before)), first)
 
 
-def may_follow(stub: Stub, before: Before | None) -> bool:
+def may_follow(stub: Stub, before: int | None) -> bool:
     """Whether the recorded call followed that one in its own task or thread, as far as is known."""
-    if before is None:
-        return True
-    one = stub.moment
-    return one.seq_before is None or _follows(one, before)
-
-
-def _follows(one: Moment, before: Before | None) -> bool:
-    return before is not None and one.seq_before == before.seq and one.process_id == before.process_id
+    return before is None or stub.follows(before) is not False
 
 
 def _renamed(

@@ -18,7 +18,6 @@ from tracetape._sessions import is_ambiguous
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.reader import Reader
 from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
-from tracetape.model.crossings import Moment
 from tracetape.model.names import nearest
 from tracetape.model.plan import PlanEntry, ReplayPlan
 from tracetape.model.recording import Recording
@@ -67,6 +66,7 @@ class Player:
         table = StubTable.of(recording, options.plan, options.ignore)
         self.ledger = Ledger(table, None if options.strict else Renaming())
         self.adopted = Adopted.of(recording.crossings)
+        self._planned = frozenset(entry.boundary for entry in options.plan.entries)
         self._token = object()  # by which a context knows that it is this replay's
         self._reader = Reader(options.types)
         self._lock = threading.RLock()  # a signal handler may call a boundary in the middle of this
@@ -196,6 +196,10 @@ class Player:
             if spec.key is not None and note not in self._report.notes:
                 self._report.notes.append(note)
         inside = frame.step
+        if inside is None and self.adopted is None and spec.name not in self._planned:
+            served = self._at_once(call, given)
+            if served is not None:
+                return served
         under = inside.recorded if inside is not None else None
         before = self._before()
         with self._lock:
@@ -225,7 +229,7 @@ class Player:
             step.notes = self._notes(spec, given, match)
             if entry is not None and entry.mode != "stub" and entry.boundary != boundary:
                 self._cut_at(stub)
-            self.ledger.enter(step, match, lends=match.kind == "changed" and decision.action in ("serve", "patch"))
+            self.ledger.enter(step, stub, lends=match.kind == "changed" and decision.action in ("serve", "patch"))
             self._report.steps.append(step)
             if not is_collecting():
                 _last.set((self._token, weakref.ref(step)))
@@ -244,6 +248,27 @@ class Player:
             self._cut = f"{step.name} was patched"
         return step, self._outcome(spec, step, stub, entry if decision.action == "patch" else None)
 
+    def _at_once(self, call: Call, given: Given) -> tuple[Step, Outcome] | None:
+        """What most calls are: at the top, equal to the next recorded one, which returned a value that JSON has
+        words for. None for another: then nothing has been done yet."""
+        spec = call.spec
+        stub = self.ledger.next_equal(spec.name, None, given.key, self._before())
+        returned = None if stub is None else self._answering.plainly(stub)
+        if stub is None or returned is None:
+            return None
+        step = Step(spec.name, "", spec.kind, "stub", given.values, stub, after_cut=stub.after_cut)
+        # A result that was kept would be all that a long replay has in memory, and what the program made of it.
+        step.came_back = stub.plain_result
+        with self._lock:
+            if not self.ledger.take(stub):
+                return None
+            self.ledger.enter(step, stub)
+            self.ledger.served(stub)
+            self._report.steps.append(step)
+            if not is_collecting():
+                _last.set((self._token, weakref.ref(step)))
+        return step, returned
+
     def _notes(self, spec: BoundarySpec, given: Given, match: Match) -> tuple[str, ...]:
         """Of a recording of others: what was not compared."""
         if not given.compared:
@@ -261,20 +286,22 @@ class Player:
         self._first_end = ended
         self.ledger.table = self.ledger.table.with_cut(stub.position, self._options.ignore)
 
-    def _before(self) -> Moment | None:
-        """What the last call of this task or thread was matched with, if that was in this replay."""
+    def _before(self) -> int | None:
+        """The position of what the last call of this task or thread was matched with, if that was in this
+        replay."""
         last = _last.get()
         step = last[1]() if last is not None and last[0] is self._token else None
-        return step.found.moment if step is not None and step.found is not None else None
+        return step.found.position if step is not None and step.found is not None else None
 
     def _frame(self, name: str) -> Frame:
         """The frame of the call, once it is sure that the call may go on here."""
         frame = current_frame()
-        if self.halted is None and self.elsewhere is not None:
+        if self.elsewhere is not None and self.halted is None:
             self.halted = self.elsewhere(name)
             self._report.divergences.append(self.halted.divergence)
-        self._raise_again()
-        if is_ambiguous():
+        if self.halted is not None or self.ended is not None:
+            self._raise_again()
+        if frame.replay is None and is_ambiguous():
             self.halt("ambiguous", name, messages.ambiguous(name))
         return frame
 
@@ -323,14 +350,17 @@ def _note(step: Step, outcome: Outcome, items: Iterable[Any]) -> None:
     """How the step ended. items: of a stream, those that came."""
     step.error = outcome.error if isinstance(outcome, (Raised, Streamed, Cancelled)) else None
     if isinstance(outcome, Returned):
-        step.result = outcome.value
+        step.came_back = partial(_itself, outcome.value)
     elif isinstance(outcome, Streamed):
-        step.result = tuple(items)
-    step.has_result = isinstance(outcome, (Returned, Streamed))
+        step.came_back = partial(_itself, tuple(items))
 
 
 # The last call in this task or thread, and whose it was. No strong reference: contexts outlive replays.
 _last: ContextVar[tuple[object, weakref.ref[Step]] | None] = ContextVar("tracetape_last_step", default=None)
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _nothing() -> None:

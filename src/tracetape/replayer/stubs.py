@@ -7,11 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, overload
 
+import orjson
+
+from tracetape.codec import parse
 from tracetape.codec.canonical import canonical, match_key
 from tracetape.codec.ignore_paths import IgnorePaths
+from tracetape.codec.reader import may_be_tagged
 from tracetape.codec.text_keys import key_of_text
+from tracetape.model.call import Returned
 from tracetape.model.crossing import Crossing
-from tracetape.model.crossings import Crossings, Moment
+from tracetape.model.crossings import Crossings, Moment, Stored
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.replayer.generated_ids import masked
@@ -51,15 +56,32 @@ class Stub:
             self._moment = self._table.crossings.moment(self.position)
         return self._moment
 
+    def follows(self, before: int) -> bool | None:
+        """Whether it came right after the one at that position, in its task or thread; None where that is not
+        known."""
+        return self._table.crossings.follows(self.position, before)
+
     @property
     def occurrence(self) -> int:
         return self._table.crossings.occurrence(self.position)
 
     @property
-    def returned(self) -> tuple[bytes, str] | None:
-        """The stored text of what it returned, with its shape; None where it ended otherwise, or that is not
-        there."""
+    def returned(self) -> Stored | None:
+        """What it returned; None where it ended otherwise, or that is not there."""
         return self._table.crossings.returned(self.position)
+
+    def plainly(self) -> Returned | None:
+        """What it returned, made of its text alone; None where that takes more. Raises what reading raises."""
+        found = self._table.crossings.returned(self.position)
+        if found is None or may_be_tagged(found[0]):
+            return None
+        utf8, shape, is_ours = found
+        return Returned(orjson.loads(utf8) if is_ours else parse(utf8), shape)
+
+    def plain_result(self) -> Any:
+        """The value of that."""
+        returned = self.plainly()
+        return None if returned is None else returned.value
 
     @property
     def key(self) -> bytes | None:

@@ -21,7 +21,7 @@ from tracetape.sources.detect import BOM
 from tracetape.sources.trace_index import ENDING
 from tracetape.sources.unpack import Budget, compressed, unpacked
 
-__all__ = ["Stream", "Strings", "files_of", "line_at", "logs_beside", "marks_beside", "opened"]
+__all__ = ["Room", "Stream", "Strings", "files_of", "line_at", "logs_beside", "marks_beside", "opened"]
 
 _CHUNK = 2**20
 _MAGIC = 4
@@ -160,21 +160,39 @@ def line_at(path: Path, place: tuple[int, int]) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-class Strings:
-    """The JSON strings of a file that was read before, each by its place. A small file is kept in memory: its
-    strings are those that stood there then, whatever has become of it. A larger one is opened for each.
+class Room:
+    """How many bytes of a recording's files are kept in memory. left: how many more may be."""
 
-    path: of a file that is not packed.
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = _KEPT
+
+
+_KEPT = 16 * 2**20
+
+
+class Strings:
+    """The JSON strings of a file that was read before, each by its place. A file for which there is room is kept
+    in memory: its strings are those that stood there then, whatever has become of it. Of a larger one, whose
+    strings are asked for in their order, some more are read with each.
+
+    path: of a file that is not packed. room: of its recording.
     """
 
-    __slots__ = ("_whole", "path")
+    __slots__ = ("_block", "_next", "_whole", "path")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, room: Room) -> None:
         self.path = path
         self._whole = b""
+        # The bytes that were read last, with their place. Not locked: one pair is set in place of the other.
+        self._block = (0, b"")
+        self._next = -1  # where the string behind the last one may begin
         try:
-            if os.stat(path).st_size <= _SMALL:  # noqa: PTH116 (a str)
-                self._whole = self._read(0, _SMALL)
+            size = os.stat(path).st_size  # noqa: PTH116 (a str)
+            if size <= room.left:
+                self._whole = self._read(0, size)
+                room.left -= len(self._whole)
         except OSError:
             pass  # told where a string is asked for
 
@@ -185,14 +203,23 @@ class Strings:
         """
         end = begin + size
         try:
-            found = orjson.loads(self._whole[begin:end] if end <= len(self._whole) else self._read(begin, size))
+            found = orjson.loads(self._whole[begin:end] if end <= len(self._whole) else self._of_large(begin, end))
         except (OSError, orjson.JSONDecodeError):
             return None
         return found if type(found) is str else None
 
     def look_again(self) -> None:
         """From now on, what stands in the file then: what was kept is something else."""
-        self._whole = b""
+        self._whole, self._block = b"", (0, b"")
+
+    def _of_large(self, begin: int, end: int) -> bytes:
+        at, block = self._block
+        if not at <= begin <= end <= at + len(block):
+            is_next = 0 <= begin - self._next <= _AHEAD
+            at, block = begin, self._read(begin, max(end - begin, _AHEAD) if is_next else end - begin)
+            self._block = (at, block)
+        self._next = end
+        return block[begin - at : end - at]
 
     def _read(self, begin: int, size: int) -> bytes:
         # Not kept open: what closes a file behind the last one who has it is code that the collector runs wherever
@@ -204,7 +231,7 @@ class Strings:
             os.close(file)
 
 
-_SMALL = 4 * 2**20
+_AHEAD = 2**16
 
 
 def _chunks(file: io.BufferedReader, path: Path) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from tracetape.model.span import Gap, LogEvent, SpanRecord
 from tracetape.sources.batches import Batch
 from tracetape.sources.blobs import Blob
 from tracetape.sources.detect import HEAD, TEXT, framing_of
-from tracetape.sources.fetch import Stream, opened
+from tracetape.sources.fetch import Room, Stream, opened
 from tracetape.sources.formats import Format, otlp_logs
 from tracetape.sources.formats.phoenix_pages import INCOMPLETE, LAST
 from tracetape.sources.formats.registry import FORMATS, format_of
@@ -50,19 +50,19 @@ def read_files(paths: Iterable[Path | Blob], *, hold: bool = False) -> Iterator[
     be used: NOT_JSON, NOT_PROTOBUF, TRUNCATED_FILE, WRONG_SIGNAL or UNKNOWN_FORMAT. A file that is merely
     empty gives nothing.
     """
-    lines, pages = Lines(), _Pages()
+    lines, pages, room = Lines(), _Pages(), Room()
     for path in paths:
         with opened(path) as stream:
             # Absolute: the program may go to another folder before it asks for a value.
             place = path.absolute() if hold and stream.plain and isinstance(path, Path) else None
-            yield from _read(stream, place, lines, pages)
+            yield from _read(stream, place, lines, pages, room)
     if pages.logs_alone is not None and not pages.spans:
         raise pages.logs_alone
     yield from pages.missing()
 
 
-def _read(stream: Stream, place: Path | None, lines: Lines, pages: _Pages) -> Iterator[Item]:
-    """`place`: of the file, where values may stay in it."""
+def _read(stream: Stream, place: Path | None, lines: Lines, pages: _Pages, room: Room) -> Iterator[Item]:
+    """`place`: of the file, where values may stay in it. room: for what is kept in memory all the same."""
     head = stream.reader.peek(HEAD)[:HEAD]
     if not head:
         if stream.budget.cut:
@@ -76,7 +76,7 @@ def _read(stream: Stream, place: Path | None, lines: Lines, pages: _Pages) -> It
     elif place is None:
         records = _spans(read_text(stream.reader, stream.name), tally)
     else:
-        own = OwnLines(place, stream.name)
+        own = OwnLines(place, stream.name, room)
         records = _spans(read_text(stream.reader, stream.name, own), tally, partial(lines.span, place), own)
     yield from tally.watch(records)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tracetape.model.crossing import EXACT, Crossing, Kin, ValueReader
-from tracetape.model.crossings import Crossings, Moment, moment_of, returned_by
+from tracetape.model.crossings import Crossings, Moment, Stored, moment_of, returned_by
 from tracetape.sources.rows import Rows
 
 __all__ = ["Claimed", "RowCrossings"]
@@ -181,29 +181,26 @@ class RowCrossings(Crossings):
     def occurrence(self, position: int) -> int:
         return self._occurrences[position]
 
-    def returned(self, position: int) -> tuple[bytes, str] | None:
+    def returned(self, position: int) -> Stored | None:
         row = self._row_of[position]
         template = self._templates[row]
         if template is None:
             return returned_by(self._claimed[row].crossing)
         if template.crossing["outcome"] != "returned":
             return None
-        return self._rows.utf8_of_result(row, template), template.crossing["shape"]
+        return self._rows.utf8_of_result(row, template), template.crossing["shape"], True
 
     def moment(self, position: int) -> Moment:
         row = self._row_of[position]
-        rows = self._rows
         template = self._templates[row]
-        if template is None:
-            return moment_of(self._claimed[row].crossing)
-        counted, seq_at, before_at = rows.counts(row), template.seq_at, template.before_at
-        return Moment(
-            rows.starts[row],
-            rows.ends[row],
-            counted[seq_at] if seq_at >= 0 else None,
-            template.crossing["process_id"],
-            counted[before_at] if before_at >= 0 else None,
-        )
+        return moment_of(self._claimed[row].crossing) if template is None else self._rows.moment(row, template)
+
+    def follows(self, position: int, before: int) -> bool | None:
+        row, other = self._row_of[position], self._row_of[before]
+        template = self._templates[row]
+        if template is None or template is not self._templates[other]:
+            return super().follows(position, before)
+        return self._rows.follows(row, other, template)
 
     def known_keys(self) -> tuple[list[bytes | None], Iterable[int]]:
         return list(map(self._keys.__getitem__, self._row_of)), self._of_whole()

@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Any, overload
 
 from tracetape.model.crossing import Crossing
+from tracetape.model.crossings import Moment
 from tracetape.model.payload import Payload
 from tracetape.model.span import SpanRecord
 from tracetape.sources.batches import DIGESTS, PLACES, Batch
@@ -138,6 +139,25 @@ class Rows:
         each = (0 if template is None else len(template.counts) for template in self.templates)
         self._first_count = array("Q", accumulate(each, initial=0))
 
+    def moment(self, row: int, template: Template) -> Moment:
+        """Of a row that is no whole span, once they have been counted."""
+        counts, first = self._counts, self._first_count[row]
+        seq, before = template.seq_at, template.before_at
+        return Moment(
+            self.starts[row],
+            self.ends[row],
+            counts[first + seq] if seq >= 0 else None,
+            template.crossing["process_id"],
+            counts[first + before] if before >= 0 else None,
+        )
+
+    def follows(self, row: int, other: int, template: Template) -> bool | None:
+        """What `Crossings.follows` gives for two rows of a template."""
+        if template.before_at < 0:
+            return None
+        counts, first, seq = self._counts, self._first_count, template.seq_at
+        return seq >= 0 and counts[first[row] + template.before_at] == counts[first[other] + seq]
+
     def record(self, row: int) -> SpanRecord:
         template = self.templates[row]
         return self.whole[row] if template is None else template.span_of(self._filling(row, template))
@@ -155,8 +175,8 @@ class Rows:
 
     def utf8_of_result(self, row: int, template: Template) -> bytes:
         """The text of that output, from its place in the file. Raises SourceError SOURCE_CHANGED."""
-        at, long = self._places[PLACES * row + 4 : PLACES * row + 6]
-        text = template.strings.text(self._lines[2 * row] + at, long)
+        places, first = self._places, PLACES * row + 4
+        text = template.strings.text(self._lines[2 * row] + places[first], places[first + 1])
         if text is not None:
             utf8 = text.encode("utf-8", "replace")
             if sha256(utf8).digest() == self._digest_of_result(row):

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import orjson
 import pytest
 
 from tracetape.codec import encode
 from tracetape.codec.encoder import DEPTH_LIMIT
-from tracetape.codec.plain import is_plain, plain_json
+from tracetape.codec.plain import is_plain, plain_forms, plain_json
 
 
 class Colour(enum.StrEnum):
@@ -68,10 +69,27 @@ def another_thread() -> Iterator[None]:
         thread.join()
 
 
-def test_with_other_threads_values_are_copied_before_they_are_looked_at() -> None:
-    """One could put a tuple where a list was, after the look, before the writing. What is stored is the same."""
+def test_with_other_threads_what_is_stored_is_the_same() -> None:
     value = {"a": [1, 2.5, "x"]}
     alone = encode(value)
     with another_thread():
-        assert plain_json(value) is None
+        assert plain_json(value) == b'{"a":[1,2.5,"x"]}'
         assert encode(value) == alone
+
+
+def test_what_another_thread_changes_between_the_look_and_the_writing_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It put a tuple where a list was: the encoder writes the one like the other."""
+    value: dict[str, Any] = {"a": [1, 2]}
+    dumps = orjson.dumps
+
+    def changed_before(given: Any, *more: Any) -> bytes:
+        value["a"] = (1, 2)
+        return dumps(given, *more)
+
+    monkeypatch.setattr(orjson, "dumps", changed_before)
+    with another_thread():
+        assert plain_json(value) is None
+        value["a"] = [1, 2]
+        assert plain_forms(value) is None

@@ -689,6 +689,18 @@ class TestServing:
             program()
         assert tape["turn", 1].inputs == {"messages": ["hi"]}
 
+    def test_steps_tell_the_result_that_was_served_whatever_the_program_made_of_it(self, tmp_path: Path) -> None:
+        @tracetape.boundary("look")
+        def look(place: str) -> dict[str, Any]:
+            return {"found": [place]}
+
+        path = record(tmp_path / "run.jsonl", lambda: look("here"))
+        with tracetape.replay(path) as tape:
+            look("here")["found"].clear()
+        step = tape["look", 1]
+        assert step.has_result
+        assert step.result == tape.captured_result("look", 1) == {"found": ["here"]}
+
     def test_each_call_gets_a_patch_of_its_own(self, tmp_path: Path) -> None:
         @tracetape.boundary("items")
         def items(n: int) -> list[int]:

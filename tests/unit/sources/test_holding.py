@@ -38,7 +38,7 @@ def recorded(tmp_path: Path) -> Path:
 def test_a_loaded_run_holds_no_payload_and_gives_each_when_asked(
     recorded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch, "_SMALL", 0)  # as if it were larger than what is kept in memory
+    monkeypatch.setattr(fetch, "_KEPT", 0)  # as if it were larger than what is kept in memory
     tracemalloc.start()
     recording = tracetape.load(recorded)
     held, _ = tracemalloc.get_traced_memory()

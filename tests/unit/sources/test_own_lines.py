@@ -139,7 +139,7 @@ def loaded(recorded: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
     """What a small file has is kept; of a larger one it is read when it is asked for."""
     monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
     if request.param == "from the file":
-        monkeypatch.setattr(fetch, "_SMALL", 0)
+        monkeypatch.setattr(fetch, "_KEPT", 0)
     return tracetape.load(recorded)
 
 
@@ -177,7 +177,7 @@ def test_that_the_file_of_a_larger_one_is_not_what_it_was_is_told(
     recorded: Path, monkeypatch: pytest.MonkeyPatch, change: Any
 ) -> None:
     monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
-    monkeypatch.setattr(fetch, "_SMALL", 0)
+    monkeypatch.setattr(fetch, "_KEPT", 0)
     loaded = tracetape.load(recorded)
     change(recorded)
     for ask in (lambda: loaded["look", 30].inputs, lambda: loaded["look", 30].result):
@@ -273,7 +273,7 @@ def test_hostile_files_get_few_templates(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_long_line_is_no_model_for_it_would_be_kept(tmp_path: Path) -> None:
-    own = OwnLines(tmp_path / "x", "x")
+    own = OwnLines(tmp_path / "x", "x", fetch.Room())
     for size, is_kept in ((2**20, True), (2**20 + 1, False)):
         line = b"x" * size
         assert own.take(io.BytesIO(line).readline, 2 * size, 0, 0) == (line, 1, 0)
@@ -315,3 +315,23 @@ def test_whoever_asks_each_child_for_its_siblings_makes_few_of_them_twice(
             assert crossing in crossing.parent.children
     assert set(made) == set(range(201))
     assert len(made) <= 2 * 201
+
+
+def test_the_files_of_a_recording_share_the_room_in_memory(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of many small ones is as large as one file."""
+    monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
+    lines = recorded.read_bytes().splitlines(keepends=True)
+    folder = recorded.with_name("rotated")
+    folder.mkdir()
+    (folder / "1").write_bytes(b"".join(lines[:40]))
+    (folder / "2").write_bytes(b"".join(lines[40:]))
+    monkeypatch.setattr(fetch, "_KEPT", (folder / "1").stat().st_size)
+    loaded = tracetape.load(folder)
+    assert what_was_loaded(loaded)
+    (folder / "1").unlink()
+    assert what_was_loaded(loaded)
+    (folder / "2").unlink()
+    with pytest.raises(SourceError, match=r"rotated/2:.* changed or removed"):
+        what_was_loaded(loaded)
