@@ -14,7 +14,7 @@ from tracetape.model.names import nearest
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.printing import escaped
 from tracetape.model.recording import Recording
-from tracetape.replayer.stubs import after_cut
+from tracetape.replayer.cutting import after_cut
 
 __all__ = ["check_plan", "preflight_lines"]
 

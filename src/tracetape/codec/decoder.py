@@ -15,7 +15,7 @@ from tracetape.codec.raw import derives
 from tracetape.codec.registry import TAG, Tree, codec_for, codec_of
 from tracetape.errors import RecordedError, ValueNotRebuilt
 
-__all__ = ["Decoder", "parse"]
+__all__ = ["Decoder", "may_be_rounded", "parse"]
 
 DEPTH_LIMIT = 256
 """Levels of JSON. What we write has fewer than 200."""
@@ -31,7 +31,7 @@ def parse(text: str | bytes) -> Tree:
     try:
         try:
             utf8 = text if type(text) is bytes else text.encode()  # type: ignore[union-attr]
-            if _LONG_NUMBER not in utf8.translate(_DIGITS):
+            if not may_be_rounded(utf8):
                 return orjson.loads(utf8)
         except (UnicodeEncodeError, orjson.JSONDecodeError):
             # The standard library also takes what other writers do: NaN, escaped lone surrogates.
@@ -39,6 +39,11 @@ def parse(text: str | bytes) -> Tree:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueNotRebuilt(f"the stored value is no JSON that can be read: {error}") from error
+
+
+def may_be_rounded(utf8: bytes) -> bool:
+    """Whether a fast parser may round a number of JSON text: an integer of many digits."""
+    return _LONG_NUMBER in utf8.translate(_DIGITS)
 
 
 class _Refused(Exception):

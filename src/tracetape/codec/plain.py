@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from _thread import _count as _others
-from collections.abc import Callable
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
 from tracetape.codec.registry import TAG
 
-__all__ = ["DEPTH_LIMIT", "LEAST", "MOST", "is_plain", "plain_forms", "plain_json"]
-
-T = TypeVar("T")
+__all__ = ["DEPTH_LIMIT", "LEAST", "MOST", "is_plain", "plain_json"]
 
 DEPTH_LIMIT = 180
 """Levels of JSON. Readers of traces commonly stop at 200, orjson at 254."""
@@ -28,21 +25,7 @@ _FLOATS = frozenset({float})
 
 
 def plain_json(value: Any) -> bytes | None:
-    """The stored text of a value that is its own stored form; None for another."""
-    return _written(value, orjson.dumps)
-
-
-def plain_forms(value: Any) -> tuple[bytes, bytes] | None:
-    """The same, and that text with its keys sorted."""
-    return _written(value, _both)
-
-
-def _both(value: Any) -> tuple[bytes, bytes]:
-    return orjson.dumps(value), orjson.dumps(value, None, orjson.OPT_SORT_KEYS)
-
-
-def _written(value: Any, write: Callable[[Any], T]) -> T | None:
-    """None for a value that is not its own stored form.
+    """The stored text of a value that is its own stored form; None for another.
 
     Where there are other threads, one could put a tuple where a list was, after it was looked at and before it is
     written, which is one step for all of them. So it is looked at again: what changed in between is refused.
@@ -51,8 +34,8 @@ def _written(value: Any, write: Callable[[Any], T]) -> T | None:
     try:
         if not is_plain(value):
             return None
-        written = write(value)
-        return written if alone or is_plain(value) else None
+        utf8 = orjson.dumps(value)
+        return utf8 if alone or is_plain(value) else None
     except Exception:  # noqa: BLE001 - a lone surrogate; a signal handler that changes the size of a dict
         return None
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, overload
 
 from tracetape.model.crossing import EXACT, Crossing
 
-__all__ = ["Crossings", "Moment", "Stored", "moment_of", "returned_by"]
+__all__ = ["Crossings", "Moment", "Stored", "moment_of", "returned_by", "text_of"]
 
 
 Stored = tuple[bytes, str, bool]
@@ -102,22 +102,35 @@ class Crossings(Sequence[Crossing]):
     def moment(self, position: int) -> Moment:
         return moment_of(self._listed[position])
 
-    def follows(self, position: int, before: int) -> bool | None:
-        """Whether a crossing came right after another in its task or thread; None where nothing is known of it."""
-        one, other = self.moment(position), self.moment(before)
+    def follows(self, position: int, before: int | None) -> bool | None:
+        """Whether a crossing came right after another in its task or thread, or was the first there (None). None
+        where nothing is known of it."""
+        one = self.moment(position)
         if one.seq_before is None:
             return None
+        if before is None:
+            return one.seq_before == 0
+        other = self.moment(before)
         return (one.process_id, one.seq_before) == (other.process_id, other.seq)
 
-    def known_keys(self) -> tuple[list[bytes | None], Iterable[int]]:
-        """By position what the inputs are matched by, with nothing ignored; then the positions of which that is
-        not known yet."""
-        return [None] * len(self), range(len(self))
+    def given(self, position: int) -> bytes | None:
+        """The stored text of the inputs, as UTF-8; None where there is none."""
+        payload = self._listed[position].input
+        return None if payload is None else payload.text.encode()
+
+    def texts(self) -> Sequence[bytes | None]:
+        """By position, the SHA-256 of what `given` gives."""
+        return list(map(text_of, self._listed))
 
 
 def moment_of(one: Crossing) -> Moment:
     """What `Crossings.moment` gives for a crossing at hand."""
     return Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before)
+
+
+def text_of(one: Crossing) -> bytes | None:
+    """What `Crossings.texts` has for a crossing at hand."""
+    return None if one.input is None else bytes.fromhex(one.input.digest.removeprefix("sha256:"))
 
 
 def returned_by(one: Crossing) -> Stored | None:

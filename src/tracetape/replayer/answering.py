@@ -69,7 +69,7 @@ class Answering:
             # As the errors of the SDKs have it: programs ask for it.
             with contextlib.suppress(Exception):
                 outcome.error.status_code = status  # type: ignore[attr-defined]
-        if stub.key is None or reader.gaps:
+        if not stub.has_inputs or reader.gaps:
             step.notes = (*step.notes, *_not_compared(stub), *(gap.text for gap in reader.gaps))
         return outcome
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from hashlib import sha256
 from typing import Any, NoReturn
 
 import orjson
 
 from tracetape.codec import to_tree
-from tracetape.codec.canonical import canonical, has_opaque, match_key, shortened
+from tracetape.codec.canonical import canonical, has_opaque, match_key
 from tracetape.codec.ignore_paths import IgnorePaths
-from tracetape.codec.plain import plain_forms
+from tracetape.codec.plain import plain_json
 from tracetape.model.call import BoundarySpec
 from tracetape.model.crossing import ValueReader
 from tracetape.model.payload import Payload
@@ -27,29 +28,36 @@ class Given:
     """The inputs of one call.
 
     text:          as they are stored: a copy, which nobody changes. (Bytes would keep the encoder's buffer.)
+    digest:        SHA-256 of the text, where the inputs are compared as they are; else None.
     key:           what a stub with equal ones has too.
     compared:      whether there is anything in them that can be.
     instructions:  what their system messages say, which is not.
     """
 
-    __slots__ = ("_tree", "compared", "instructions", "key", "reader", "text")
+    __slots__ = ("_tree", "compared", "digest", "instructions", "reader", "text")
 
     def __init__(
         self,
         text: str,
-        key: bytes,
         tree: Any,
         reader: ValueReader,
         *,
+        digest: bytes | None = None,
         compared: bool = True,
         instructions: str = "",
     ) -> None:
-        self.text, self.key, self._tree, self.reader = text, key, tree, reader
-        self.compared, self.instructions = compared, instructions
+        self.text, self._tree, self.reader = text, tree, reader
+        self.digest, self.compared, self.instructions = digest, compared, instructions
 
     def tree(self) -> Any:
         """What the call is compared by."""
-        return self._tree if self._tree is not None else orjson.loads(self.text)
+        if self._tree is None:
+            self._tree = canonical(orjson.loads(self.text))
+        return self._tree
+
+    @property
+    def key(self) -> bytes:
+        return match_key(self.tree())
 
     def values(self) -> Mapping[str, Any]:
         """The inputs as they came, made anew."""
@@ -88,13 +96,10 @@ class Keying:
     def given(self, spec: BoundarySpec, inputs: Mapping[str, Any]) -> Given:
         """The inputs as they came, and what the call is compared by."""
         if spec.key is None and not self._ignores:
-            written = plain_forms(inputs)
-            if written is not None:
-                # Its own canonical form: nothing has to be taken out of it, nor made of it.
-                return Given(written[0].decode(), shortened(written[1]), None, self._reader)
+            written = plain_json(inputs) or orjson.dumps(to_tree(dict(inputs)))
+            return Given(written.decode(), None, self._reader, digest=sha256(written).digest())
         stored = to_tree(dict(inputs))
-        tree = self._tree(spec, inputs, stored)
-        return Given(orjson.dumps(stored).decode(), match_key(tree), tree, self._reader)
+        return Given(orjson.dumps(stored).decode(), self._tree(spec, inputs, stored), self._reader)
 
     def adopted(self, adopted: Adopted, spec: BoundarySpec, boundary: str, inputs: Mapping[str, Any]) -> Given:
         """The same where the recording has the calls of others: compared is what both say."""
@@ -102,17 +107,17 @@ class Keying:
         text = orjson.dumps(stored).decode()
         live, instructions = adopted.live(spec, boundary, stored)
         if live is None:
-            return Given(text, match_key({}), {}, self._reader, compared=False)
+            return Given(text, {}, self._reader, compared=False)
         recorded = adopted.recorded(spec, boundary)
         self._key(boundary, lambda inputs: to_tree(recorded(inputs)))
         tree = self._ignore.prune(canonical(live))
-        return Given(text, match_key(tree), tree, self._reader, instructions=instructions)
+        return Given(text, tree, self._reader, instructions=instructions)
 
     def _key(self, boundary: str, compared: Callable[[Mapping[str, Any]], Any]) -> None:
         """Have the stubs of a boundary compared by what this makes of their inputs; once, at its first call."""
         while boundary not in self._keyed:
             table = self._ledger.table
-            keyed = table.compared_by(boundary, compared, self._ignore)
+            keyed = table.compared_by(boundary, compared)
             with self._lock:
                 if self._ledger.table is table:  # else another boundary's first call was faster
                     self._ledger.table = keyed

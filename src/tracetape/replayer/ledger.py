@@ -45,7 +45,7 @@ class Ledger:
         """The match of a call, with its stub marked as used. A signal handler may call a boundary in the middle
         of this and take the same stub: then look again."""
         while True:
-            match = self.claim_equal(asked.boundary, asked.under, asked.key, asked.before)
+            match = self.claim_equal(asked)
             if match is not None:
                 return match
             match = find(self._table, asked, self._unused, self.renaming, self._lent)
@@ -54,26 +54,41 @@ class Ledger:
                 self._name_ids(match, asked)
                 return match
 
-    def claim_equal(self, boundary: str, under: Crossing | None, key: bytes, before: int | None) -> Match | None:
-        """What `claim` does for most calls. The parameters are those of `Asked`."""
+    def claim_equal(self, asked: Asked) -> Match | None:
+        """What `claim` finds first: the next of the equal ones. None where there is none, or where it may be
+        another task's."""
         while True:
-            stub = self.next_equal(boundary, under, key, before)
+            stubs = self._table.equal_under(asked.boundary, asked.under, asked.key)
+            start = self._start(stubs)
+            if start == len(stubs) or not may_follow(stubs[start], asked.before):
+                return None
+            if self.take(stubs[start]):
+                return Match("equal", stubs[start])
+
+    def claim_same(self, boundary: str, under: Crossing | None, text: bytes, before: int | None) -> Match | None:
+        """What `claim` finds for most calls, told by `next_same`."""
+        while True:
+            stub = self.next_same(boundary, under, text, before)
             if stub is None:
                 return None
             if self.take(stub):
                 return Match("equal", stub)
 
-    def next_equal(self, boundary: str, under: Crossing | None, key: bytes, before: int | None) -> Stub | None:
-        """The next of the equal ones. None where there is none, or where it may be another task's."""
-        table = self._table
-        stub = table.sole(boundary, under, key)
-        if stub is None:
-            stubs = table.equal_under(boundary, under, key)
-            start = self._start(stubs)
-            stub = stubs[start] if start < len(stubs) else None
-        elif stub.position in self._used:
+    def next_same(self, boundary: str, under: Crossing | None, text: bytes, before: int | None) -> Stub | None:
+        """The stub of a call whose inputs are stored as the same text, byte for byte, and which came next in the
+        same task or thread too: that it is, whatever others are equal. None where another might be meant.
+
+        text:  its SHA-256. The other parameters are those of `Asked`.
+        """
+        found = self._table.same(boundary, under, text)
+        if isinstance(found, Stubs):
+            start = self._start(found)
+            if start == len(found):
+                return None
+            found = found[start]
+        if found is None or found.position in self._used or not found.follows(before):
             return None
-        return stub if stub is not None and (before is None or may_follow(stub, before)) else None
+        return found
 
     def take(self, stub: Stub) -> bool:
         """Mark the stub of an equal call as used. False where somebody else has been faster."""

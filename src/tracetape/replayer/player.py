@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 import threading
-import weakref
-from collections.abc import Callable, Iterable
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
 
-from tracetape._collecting import is_collecting
 from tracetape._crossing import BARE
 from tracetape._frames import Frame, ReplaySession, current_frame
 from tracetape._sessions import is_ambiguous
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.reader import Reader
-from tracetape.model.call import BoundarySpec, Call, Cancelled, Flow, Outcome, Raised, Replayed, Returned, Streamed
+from tracetape.model.call import BoundarySpec, Call, Flow, Outcome, Replayed, Returned, Streamed
+from tracetape.model.crossing import Crossing
 from tracetape.model.names import nearest
 from tracetape.model.plan import PlanEntry, ReplayPlan
 from tracetape.model.recording import Recording
@@ -36,6 +34,7 @@ from tracetape.replayer.places import place_of_call
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.reporting import Halted
 from tracetape.replayer.saying import instructions
+from tracetape.replayer.steps import LastStep, note
 from tracetape.replayer.stubs import Stub, StubTable
 
 __all__ = ["Options", "Player"]
@@ -67,7 +66,7 @@ class Player:
         self.ledger = Ledger(table, None if options.strict else Renaming())
         self.adopted = Adopted.of(recording.crossings)
         self._planned = frozenset(entry.boundary for entry in options.plan.entries)
-        self._token = object()  # by which a context knows that it is this replay's
+        self._last = LastStep()
         self._reader = Reader(options.types)
         self._lock = threading.RLock()  # a signal handler may call a boundary in the middle of this
         self._keying = Keying(
@@ -155,8 +154,8 @@ class Player:
             self._cut = f"{step.name} ran live"
             if not self.running:  # else what is open may be another's that still runs
                 self.after_live(step.name)
-        if not isinstance(outcome, Streamed) and not is_collecting():
-            _last.set((self._token, weakref.ref(step)))  # not what was called inside it
+        if not isinstance(outcome, Streamed):
+            self._last.set(step)  # not what was called inside it
         self._raise_again()  # the program caught it inside this call
         try:
             self._finish(call, step, outcome, items)
@@ -176,7 +175,7 @@ class Player:
         self.halt("internal", name, messages.internal(name, error))
 
     def _finish(self, call: Call, step: Step, outcome: Outcome, items: list[Any]) -> None:
-        _note(step, outcome, items)
+        note(step, outcome, items)
         if step.recorded is not None:
             then = self._answering.recorded_shape(call.spec, step)
             if then is not None:
@@ -201,17 +200,8 @@ class Player:
             if served is not None:
                 return served
         under = inside.recorded if inside is not None else None
-        before = self._before()
         with self._lock:
-            match = (
-                self.ledger.claim_equal(boundary, under, given.key, before)
-                if given.compared
-                else self.ledger.claim_next(boundary, under)
-            )
-            if match is None:
-                match = self.ledger.claim(
-                    Asked(boundary, given.tree, given.key, under, inside is not None, before)
-                )
+            match = self._claimed(boundary, given, under, inside is not None)
             stub = match.stub
             entry = self._options.plan.entry_for(boundary, stub.occurrence if stub else None, spec.name)
             after = inside is not None or (stub.after_cut if stub else bool(self._cut))
@@ -231,8 +221,7 @@ class Player:
                 self._cut_at(stub)
             self.ledger.enter(step, stub, lends=match.kind == "changed" and decision.action in ("serve", "patch"))
             self._report.steps.append(step)
-            if not is_collecting():
-                _last.set((self._token, weakref.ref(step)))
+            self._last.set(step)
             if match.renamed and self.ledger.renaming is not None:
                 self._report.renamed_ids = self.ledger.renaming.renamed
         if decision.action == "halt":
@@ -248,11 +237,23 @@ class Player:
             self._cut = f"{step.name} was patched"
         return step, self._outcome(spec, step, stub, entry if decision.action == "patch" else None)
 
+    def _claimed(self, boundary: str, given: Given, under: Crossing | None, loose: bool) -> Match:
+        before = self._last.position()
+        if not given.compared:
+            return self.ledger.claim_next(boundary, under)
+        if given.digest is not None:
+            match = self.ledger.claim_same(boundary, under, given.digest, before)
+            if match is not None:
+                return match
+        return self.ledger.claim(Asked(boundary, given.tree, given.key, under, loose, before))
+
     def _at_once(self, call: Call, given: Given) -> tuple[Step, Outcome] | None:
-        """What most calls are: at the top, equal to the next recorded one, which returned a value that JSON has
+        """What most calls are: at the top, and as the next recorded one, which returned a value that JSON has
         words for. None for another: then nothing has been done yet."""
         spec = call.spec
-        stub = self.ledger.next_equal(spec.name, None, given.key, self._before())
+        if given.digest is None:
+            return None
+        stub = self.ledger.next_same(spec.name, None, given.digest, self._last.position())
         returned = None if stub is None else self._answering.plainly(stub)
         if stub is None or returned is None:
             return None
@@ -265,8 +266,7 @@ class Player:
             self.ledger.enter(step, stub)
             self.ledger.served(stub)
             self._report.steps.append(step)
-            if not is_collecting():
-                _last.set((self._token, weakref.ref(step)))
+            self._last.set(step)
         return step, returned
 
     def _notes(self, spec: BoundarySpec, given: Given, match: Match) -> tuple[str, ...]:
@@ -284,14 +284,7 @@ class Player:
         if stub is None or ended is None or (self._first_end is not None and ended >= self._first_end):
             return
         self._first_end = ended
-        self.ledger.table = self.ledger.table.with_cut(stub.position, self._options.ignore)
-
-    def _before(self) -> int | None:
-        """The position of what the last call of this task or thread was matched with, if that was in this
-        replay."""
-        last = _last.get()
-        step = last[1]() if last is not None and last[0] is self._token else None
-        return step.found.position if step is not None and step.found is not None else None
+        self.ledger.table = self.ledger.table.with_cut(stub.position)
 
     def _frame(self, name: str) -> Frame:
         """The frame of the call, once it is sure that the call may go on here."""
@@ -338,29 +331,12 @@ class Player:
         if stub is None:
             return Returned(None)
         outcome = self._answering.outcome(spec, step, stub, patch)
-        _note(step, outcome, outcome.items if isinstance(outcome, Streamed) else ())
+        note(step, outcome, outcome.items if isinstance(outcome, Streamed) else ())
         return outcome
 
     def _served(self, stub: Stub) -> None:
         with self._lock:
             self.ledger.served(stub)
-
-
-def _note(step: Step, outcome: Outcome, items: Iterable[Any]) -> None:
-    """How the step ended. items: of a stream, those that came."""
-    step.error = outcome.error if isinstance(outcome, (Raised, Streamed, Cancelled)) else None
-    if isinstance(outcome, Returned):
-        step.came_back = partial(_itself, outcome.value)
-    elif isinstance(outcome, Streamed):
-        step.came_back = partial(_itself, tuple(items))
-
-
-# The last call in this task or thread, and whose it was. No strong reference: contexts outlive replays.
-_last: ContextVar[tuple[object, weakref.ref[Step]] | None] = ContextVar("tracetape_last_step", default=None)
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _nothing() -> None:

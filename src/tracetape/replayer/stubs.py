@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
+from itertools import count
 from typing import Any, overload
 
 import orjson
@@ -19,11 +19,12 @@ from tracetape.model.crossing import Crossing
 from tracetape.model.crossings import Crossings, Moment, Stored
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
+from tracetape.replayer.cutting import after_cut
 from tracetape.replayer.generated_ids import masked
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.signatures import Signature, signature
 
-__all__ = ["Stub", "StubTable", "Stubs", "after_cut"]
+__all__ = ["Stub", "StubTable", "Stubs"]
 
 
 class Stub:
@@ -56,9 +57,9 @@ class Stub:
             self._moment = self._table.crossings.moment(self.position)
         return self._moment
 
-    def follows(self, before: int) -> bool | None:
-        """Whether it came right after the one at that position, in its task or thread; None where that is not
-        known."""
+    def follows(self, before: int | None) -> bool | None:
+        """Whether it came right after the one at that position in its task or thread, or first (None); None where
+        that is not known."""
         return self._table.crossings.follows(self.position, before)
 
     @property
@@ -86,7 +87,12 @@ class Stub:
     @property
     def key(self) -> bytes | None:
         """None where no input was recorded: it fits any call."""
-        return self._table.keys[self.position]
+        return self._table.key(self.position)
+
+    @property
+    def has_inputs(self) -> bool:
+        """The same, told without making the key."""
+        return self._table.crossings.given(self.position) is not None
 
     @property
     def after_cut(self) -> bool:
@@ -128,52 +134,46 @@ class StubTable:
     """All stubs of a recording. Immutable: what has been used up is known to the ledger alone. The sequences that
     it gives are its own: the same one for the same question.
 
-    after, keys:  by position. keyed: what is compared of those whose boundary has a `key=`.
+    after:  by position. keys: by position, as far as they are known. keyed: what is compared of those whose
+    boundary is compared by another tree than its inputs.
     """
 
     def __init__(
         self,
         crossings: Crossings,
         after: Sequence[bool],
-        keys: Sequence[bytes | None],
         ignore: IgnorePaths,
+        keys: dict[int, bytes | None],
         keyed: Mapping[int, Any],
     ) -> None:
-        self.crossings, self.after, self.keys = crossings, after, keys
-        self._ignore, self._keyed = ignore, keyed
+        self.crossings, self.after = crossings, after
+        self._ignore, self._keys, self._keyed = ignore, keys, keyed
         self.stubs = Stubs(self, range(len(crossings)))
         self._none = Stubs(self, ())
         self._parents = crossings.parents()
         self._signatures: dict[int, Signature] = {}
-        # By key, the only position that has it, or all of them. They are told apart when one is first asked for.
-        self._positions: dict[bytes, int | list[int]] = {}
-        self._equal: dict[bytes, dict[tuple[str, int | None], Stubs]] = {}
+        self._texts = _Index(crossings.texts())
+        self._same: dict[tuple[str, int, bytes], Stubs] = {}
+        # Of each boundary by key, which is made of the inputs: when one is first asked for.
+        self._positions: dict[str, _Index] = {}
+        self._equal: dict[tuple[str, bytes], dict[int | None, Stubs]] = {}
         self._under: dict[str, dict[int, Stubs]] = {}
         self._named: dict[str, Stubs] = {}
         # By the sequence that it is made of: those of each text but for ids. Made when one is first looked for so.
         self._alike: dict[int, dict[bytes, Stubs]] = {}
-        known = self._positions.setdefault
-        for position, key in enumerate(keys):
-            if key is not None:
-                found = known(key, position)
-                if found != position:
-                    if isinstance(found, list):
-                        found.append(position)
-                    else:
-                        self._positions[key] = [found, position]
-        # Now, of keys that several have: a signal handler that asks in the middle would begin it anew.
-        for key in [key for key, found in self._positions.items() if type(found) is list]:
-            self._equal_in(key)
+        # Now, of texts that several have: a signal handler that asks in the middle would begin it anew.
+        for text, positions in self._texts.several():
+            places: dict[tuple[str, int], list[int]] = {}
+            for position in positions:
+                places.setdefault((crossings.boundary(position), self._parents[position]), []).append(position)
+            for (boundary, place), some in places.items():
+                self._same[boundary, place, text] = Stubs(self, some)
 
     @classmethod
     def of(cls, recording: Recording, plan: ReplayPlan, ignore: IgnorePaths) -> StubTable:
-        crossings = recording.crossings
-        keys, unknown = crossings.known_keys()
-        for position in range(len(keys)) if ignore else unknown:
-            keys[position] = _key(crossings[position], ignore)
-        return cls(crossings, after_cut(crossings, plan), keys, ignore, {})
+        return cls(recording.crossings, after_cut(recording.crossings, plan), ignore, {}, {})
 
-    def with_cut(self, position: int, ignore: IgnorePaths) -> StubTable:
+    def with_cut(self, position: int) -> StubTable:
         """The same stubs, with those after the cut too that started no earlier than that one ended."""
         ended = self.crossings.moment(position).ended
         if ended is None:
@@ -182,21 +182,19 @@ class StubTable:
             known or (one != position and self.crossings.moment(one).started >= ended)
             for one, known in enumerate(self.after)
         ]
-        return StubTable(self.crossings, after, self.keys, ignore, self._keyed)
+        return StubTable(self.crossings, after, self._ignore, self._keys, self._keyed)
 
-    def compared_by(
-        self, boundary: str, compared: Callable[[Mapping[str, Any]], Any], ignore: IgnorePaths
-    ) -> StubTable:
+    def compared_by(self, boundary: str, compared: Callable[[Mapping[str, Any]], Any]) -> StubTable:
         """The same stubs, those of one boundary compared by the tree that `compared` makes of their inputs. Raises
         what that raises."""
-        keys, keyed = list(self.keys), dict(self._keyed)
+        keys, keyed = dict(self._keys), dict(self._keyed)
         for position in self.crossings.named(boundary):
             crossing = self.crossings[position]
             if tree_of(crossing.input) is not None:
                 # Kept: the program's function is asked once, and not while anything is locked.
-                tree = ignore.prune(canonical(compared(crossing.inputs)))
+                tree = self._ignore.prune(canonical(compared(crossing.inputs)))
                 keyed[position], keys[position] = tree, match_key(tree)
-        return StubTable(self.crossings, self.after, keys, ignore, keyed)
+        return StubTable(self.crossings, self.after, self._ignore, keys, keyed)
 
     def tree(self, position: int) -> Any:
         """What the inputs of a stub are compared by; None where there are none."""
@@ -204,6 +202,18 @@ class StubTable:
             return self._keyed[position]
         tree = tree_of(self.crossings[position].input)
         return None if tree is None else self._ignore.prune(tree)
+
+    def key(self, position: int) -> bytes | None:
+        """What stubs that are compared as equal have in common. Made when it is first asked for."""
+        if position in self._keys:
+            return self._keys[position]
+        if self._ignore:
+            tree = self.tree(position)
+            key = None if tree is None else match_key(tree)
+        else:
+            utf8 = self.crossings.given(position)
+            key = None if utf8 is None else key_of_text(utf8)
+        return self._keys.setdefault(position, key)
 
     def alike(self, stubs: Stubs, text: str) -> Stubs:
         """Of `stubs`, a sequence of this table, those with this text but for ids (`masked`)."""
@@ -223,20 +233,23 @@ class StubTable:
             found = self._signatures[stub.position] = signature(stub.tree)
         return found
 
-    def sole(self, boundary: str, parent: Crossing | None, key: bytes) -> Stub | None:
-        """The only stub with that key, if it is of that boundary and place; None where there are others."""
-        position = self._positions.get(key)
-        if type(position) is not int:
+    def same(self, boundary: str, parent: Crossing | None, text: bytes) -> Stubs | Stub | None:
+        """Those whose inputs are stored as this text, by its SHA-256: the only one that has it, else all that are
+        of that boundary and place. None where there is none."""
+        found = self._texts.get(text)
+        if found is None:
             return None
-        if self._parents[position] != (-1 if parent is None else self._place(parent)):
-            return None
-        return Stub(self, position) if self.crossings.boundary(position) == boundary else None
+        place = self._place(parent)
+        if type(found) is not int:
+            return self._same.get((boundary, place, text))
+        is_there = self._parents[found] == place and self.crossings.boundary(found) == boundary
+        return Stub(self, found) if is_there else None
 
     def equal_under(self, boundary: str, parent: Crossing | None, key: bytes) -> Stubs:
-        return self._equal_in(key).get((boundary, self._place(parent)), self._none)
+        return self._equal_in(boundary, key).get(self._place(parent), self._none)
 
     def equal_anywhere(self, boundary: str, key: bytes) -> Stubs:
-        return self._equal_in(key).get((boundary, None), self._none)
+        return self._equal_in(boundary, key).get(None, self._none)
 
     def under(self, boundary: str, parent: Crossing | None) -> Stubs:
         found = self._under.get(boundary)
@@ -254,19 +267,22 @@ class StubTable:
             found = self._named.setdefault(boundary, Stubs(self, self.crossings.named(boundary)))
         return found
 
-    def _equal_in(self, key: bytes) -> dict[tuple[str, int | None], Stubs]:
-        """Those with a key: by boundary and place, and by boundary alone (None)."""
-        found = self._equal.get(key)
+    def _equal_in(self, boundary: str, key: bytes) -> dict[int | None, Stubs]:
+        """Those of a boundary with a key: by place, and all of them (None)."""
+        found = self._equal.get((boundary, key))
         if found is None:
-            positions = self._positions.get(key, ())
-            places: dict[tuple[str, int | None], list[int]] = {}
+            index = self._positions.get(boundary)
+            if index is None:
+                named = self.crossings.named(boundary)
+                index = self._positions.setdefault(boundary, _Index(map(self.key, named), named))
+            positions = index.get(key, ())
+            places: dict[int | None, list[int]] = {}
             for position in (positions,) if isinstance(positions, int) else positions:
-                boundary = self.crossings.boundary(position)
-                places.setdefault((boundary, self._parents[position]), []).append(position)
-                places.setdefault((boundary, None), []).append(position)
+                places.setdefault(self._parents[position], []).append(position)
+                places.setdefault(None, []).append(position)
             found = {place: Stubs(self, some) for place, some in places.items()}
             if found:  # what the program makes up is not kept
-                found = self._equal.setdefault(key, found)
+                found = self._equal.setdefault((boundary, key), found)
         return found
 
     def _place(self, parent: Crossing | None) -> int:
@@ -277,69 +293,19 @@ class StubTable:
         return -2 if position is None else position
 
 
-def _key(crossing: Crossing, ignore: IgnorePaths) -> bytes | None:
-    if crossing.input is None:
-        return None
-    if not ignore:
-        utf8 = crossing.input.text.encode("utf-8")
-        return key_of_text(utf8, sha256(utf8).digest())
-    tree = tree_of(crossing.input)
-    return None if tree is None else match_key(ignore.prune(tree))
+class _Index(dict[bytes, "int | list[int]"]):
+    """By key, the only position that has it, or all of them in order."""
 
+    def __init__(self, keys: Iterable[bytes | None], positions: Iterable[int] | None = None) -> None:
+        known = self.setdefault
+        for position, key in zip(count() if positions is None else positions, keys, strict=False):
+            if key is not None:
+                found = known(key, position)
+                if found != position:
+                    if isinstance(found, list):
+                        found.append(position)
+                    else:
+                        self[key] = [found, position]
 
-def after_cut(crossings: Crossings, plan: ReplayPlan) -> list[bool]:
-    """For each crossing: is it after the cut, going by the recording alone?
-
-    It is when it started no earlier than a live or patched crossing ended. Within one process `seq` is
-    the order of starts, and a clock that stepped back cannot undo it: a smaller seq is never after, a
-    larger one is unless it started inside the live crossing's interval.
-    """
-    named = dict.fromkeys(entry.boundary for entry in plan.entries if entry.mode in ("live", "patched"))
-    cuts = [
-        (position, crossings.moment(position))
-        for position in sorted(position for boundary in named for position in crossings.named(boundary))
-        if _is_cut(crossings[position], plan)
-    ]
-    if not cuts:
-        return [False] * len(crossings)
-    earliest: dict[str, list[Moment]] = defaultdict(list)
-    for _, cut in cuts:
-        if cut.seq is not None and cut.process_id is not None:
-            earliest[cut.process_id].append(cut)
-    first_end = {process: _running_first_ends(some) for process, some in earliest.items()}
-    return [_is_after(one, crossings.moment(one), cuts, first_end) for one in range(len(crossings))]
-
-
-def _is_cut(one: Crossing, plan: ReplayPlan) -> bool:
-    return plan.mode_of(one) in ("live", "patched") and one.ended is not None and plan.reaches(one)
-
-
-def _running_first_ends(cuts: Iterable[Moment]) -> list[tuple[int, int, int]]:
-    """(seq, start, end) of the cuts of one process, each with the earliest end up to its seq."""
-    found: list[tuple[int, int, int]] = []
-    for cut in sorted(cuts, key=lambda cut: cut.seq or 0):
-        end = cut.ended or 0
-        if not found or end < found[-1][2]:
-            found.append((cut.seq or 0, cut.started, end))
-    return found
-
-
-def _is_after(
-    position: int,
-    one: Moment,
-    cuts: Sequence[tuple[int, Moment]],
-    first_end: dict[str, list[tuple[int, int, int]]],
-) -> bool:
-    own = first_end.get(one.process_id or "") if one.seq is not None else None
-    if own is not None and one.seq is not None:
-        for seq, start, end in own:
-            if seq >= one.seq:
-                break
-            if not start <= one.started < end:
-                return True
-    return any(
-        (cut.process_id != one.process_id or cut.seq is None or one.seq is None)
-        and at != position
-        and one.started >= (cut.ended or 0)
-        for at, cut in (cuts if own is None or len(first_end) > 1 else ())
-    )
+    def several(self) -> Iterator[tuple[bytes, list[int]]]:
+        return ((key, found) for key, found in self.items() if isinstance(found, list))

@@ -31,7 +31,6 @@ class Batch:
     counts:     whole numbers, as many as the template says.
     lines:      where the line begins in the file, in bytes; its number, from 1.
     places, digests:  see PLACES, DIGESTS.
-    keys:       what the inputs are matched by with nothing ignored; None where they are `null`, or no JSON.
     """
 
     __slots__ = (
@@ -40,7 +39,6 @@ class Batch:
         "digests",
         "ends",
         "ids",
-        "keys",
         "lines",
         "places",
         "sequence",
@@ -59,7 +57,6 @@ class Batch:
         self.lines = array("Q")
         self.places = array("I")
         self.digests = bytearray()
-        self.keys: list[bytes | None] = []
 
         # Bound once, for they are called for every line.
         self.adders = (
@@ -70,11 +67,10 @@ class Batch:
             self.counts.extend,
             self.lines.extend,
             self.places.extend,
-            self.keys.append,
         )
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.templates)
 
     def keys_of_spans(self) -> Iterator[tuple[str, str]]:
         """The ids of the trace and of the span, in hex."""

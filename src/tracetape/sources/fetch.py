@@ -36,7 +36,7 @@ class Stream:
     """
 
     name: str
-    reader: io.BufferedReader[_Chunks]
+    reader: io.BufferedReader[Any]
     budget: Budget
     plain: bool
 
@@ -120,15 +120,21 @@ def opened(source: Path | Blob) -> Iterator[Stream]:
             yield stream
         return
     try:
-        file = source.open("rb")
+        raw = source.open("rb", 0)
     except OSError as error:
         raise _unreadable(source, error) from None
-    with file:
+    with io.BufferedReader(raw) as file:
         try:
             plain = file.seekable() and not compressed(file.peek(_MAGIC)[:_MAGIC])
+            if plain:
+                raw.seek(0)
         except OSError as error:
             raise _unreadable(source, error) from None
-        with _stream(str(source), _chunks(file, source), Budget(str(source)), plain=plain) as stream:
+        if plain:  # as most are: nothing is to be done between the file and what reads its lines
+            with io.BufferedReader(_Plain(raw, source), _CHUNK) as reader:
+                yield Stream(str(source), reader, Budget(str(source)), plain=True)
+            return
+        with _stream(str(source), _chunks(file, source), Budget(str(source)), plain=False) as stream:
             yield stream
 
 
@@ -234,7 +240,7 @@ class Strings:
 _AHEAD = 2**16
 
 
-def _chunks(file: io.BufferedReader, path: Path) -> Iterator[bytes]:
+def _chunks(file: io.BufferedReader[Any], path: Path) -> Iterator[bytes]:
     while True:
         try:
             chunk = file.read(_CHUNK)
@@ -243,6 +249,22 @@ def _chunks(file: io.BufferedReader, path: Path) -> Iterator[bytes]:
         if not chunk:
             return
         yield chunk
+
+
+class _Plain(io.RawIOBase):
+    """A file, whose errors say which one it is."""
+
+    def __init__(self, raw: io.RawIOBase, path: Path) -> None:
+        self._raw, self._path = raw, path
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
+        try:
+            return self._raw.readinto(buffer)
+        except OSError as error:
+            raise _unreadable(self._path, error) from None
 
 
 class _Chunks(io.RawIOBase):

@@ -21,7 +21,7 @@ from tracetape.sources.ordering import sequence_of
 from tracetape.sources.payload_checks import content_gaps
 from tracetape.sources.records import Record
 
-__all__ = ["BETWEEN", "MIDDLE", "NAME_AT", "Filling", "Template", "start_in", "template_of"]
+__all__ = ["BETWEEN", "END_TIME", "MIDDLE", "NAME_AT", "Filling", "Template", "start_in", "template_of"]
 
 
 class Filling(NamedTuple):
@@ -45,6 +45,8 @@ class Template:
     head:      matches from the trace's id to the input's text. Its groups: the ids of the trace, the span and the
                parent, start, end, the counts, then digest and size of the input. Ids, times and the digest are
                any bytes, as many as they should be: whoever takes them looks at them.
+    middle:    what follows the end's time. The head skips it: a pattern goes byte by byte over what is always the
+               same.
     tail:      what follows the output's text, to the end of the line.
     sample:    the span of one such line. crossing: what that is, but for what `crossing_of` fills in.
     counts:    the attributes of which each span has its own whole number, but for the payloads' sizes.
@@ -55,6 +57,7 @@ class Template:
     """
 
     head: re.Pattern[bytes]
+    middle: bytes
     tail: bytes
     sample: SpanRecord
     crossing: Mapping[str, Any]
@@ -163,7 +166,9 @@ _TAIL = b'"}}],"'
 _CONSTANT = 8_192
 # Of the groups of _SPAN. A class of characters takes longer than all else in a pattern.
 _FORMS = (b"(.{32})", b"(.{16})", b"(.{16})", b"(.{19})", b"(.{19})")
-# The first group of a head that is a count.
+END_TIME = len(_FORMS)
+"""The group of a head that is the end's time, behind which its `middle` stands."""
+# The first group of a head that is a count, from 0.
 _COUNTS_AT = len(_FORMS)
 _NUMBER = b"(-?[0-9]{1,18})"
 # From the trace's id to the span's name.
@@ -193,11 +198,13 @@ def template_of(raw: bytes, start: bytes, span: SpanRecord, strings: Strings, so
     own = [one for one in _COUNT.finditer(raw, found.end(), given.start()) if _is_own(one.group(1))]
     holes = [(*found.span(number), _FORMS[number - 1]) for number in range(1, 6)]
     holes += [(*one.span(2), _NUMBER) for one in own]
-    pattern, at = b"", len(start)
-    for begin, to, form in holes:
-        pattern += re.escape(raw[at:begin]) + form
+    pattern, at, middle = b"", len(start), b""
+    for number, (begin, to, form) in enumerate((*holes, (given.start(), 0, _GIVEN.pattern))):
+        same = raw[at:begin]
+        if number == len(_FORMS):
+            middle = same
+        pattern += (b".{%d}" % len(same) if number == len(_FORMS) else re.escape(same)) + form
         at = to
-    pattern += re.escape(raw[at : given.start()]) + _GIVEN.pattern
     counts = tuple(one.group(1).decode("utf-8") for one in own)
     counted = sequence_of(span)
     sequence = None if counted is None else counted[0][1:]
@@ -206,7 +213,7 @@ def template_of(raw: bytes, start: bytes, span: SpanRecord, strings: Strings, so
     counted_at = _COUNTS_AT + (counts.index(sequence[0]) if sequence is not None else -2)
     head = re.compile(pattern, re.DOTALL)
     fixed = {name: getattr(crossing, name) for name in _FIXED}
-    template = Template(head, raw[end:], span, fixed, counts, sequence, counted_at, strings, source)
+    template = Template(head, middle, raw[end:], span, fixed, counts, sequence, counted_at, strings, source)
     return template if _is_proven(template, raw, start, holes, given.start()) else None
 
 

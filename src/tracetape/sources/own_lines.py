@@ -11,11 +11,10 @@ from pathlib import Path
 from orjson import loads
 
 from tracetape.codec.scan import may_be_opaque
-from tracetape.codec.text_keys import key_of_text
 from tracetape.model.span import SpanRecord
 from tracetape.sources.batches import ROWS, Batch
 from tracetape.sources.fetch import Room, Strings
-from tracetape.sources.line_templates import BETWEEN, MIDDLE, NAME_AT, Template, start_in, template_of
+from tracetape.sources.line_templates import BETWEEN, END_TIME, MIDDLE, NAME_AT, Template, start_in, template_of
 
 __all__ = ["OwnLines"]
 
@@ -71,7 +70,7 @@ class OwnLines:
         # One loop without calls of our own, for it goes over every line of a recording.
         start, names, batch = self._start, self._names, self._batch
         at, name_at = len(start), len(start) + NAME_AT
-        add_template, add_start, add_end, add_number, add_counts, add_line, add_places, add_key = batch.adders
+        add_template, add_start, add_end, add_number, add_counts, add_line, add_places = batch.adders
         room = ROWS
         while raw := readline(limit):
             number += 1
@@ -84,7 +83,9 @@ class OwnLines:
             for template in names.get(raw[name_at : raw.find(b'"', name_at)], ()):
                 head = template.head.match(raw, at)
                 if head is not None:
-                    break
+                    if raw.startswith(template.middle, head.end(END_TIME)):
+                        break
+                    head = None
             if head is None or not raw.endswith(template.tail):
                 break
             # A `"` stands in a JSON string only behind a backslash: BETWEEN is found in none, but that its first
@@ -100,8 +101,7 @@ class OwnLines:
                 given: str = loads(raw[input_at - 1 : input_end + 1])
                 result: str = loads(raw[output_at - 1 : output_end + 1])
                 input_utf8, output_utf8 = given.encode(), result.encode()
-                digest = sha256(input_utf8).digest()
-                digests = digest + sha256(output_utf8).digest()
+                digests = sha256(input_utf8).digest() + sha256(output_utf8).digest()
                 if (
                     digests.hex().encode() != told[-2] + output_digest
                     or len(input_utf8) != int(told[-1])
@@ -117,7 +117,6 @@ class OwnLines:
                 ):
                     break
                 ids = unhexlify(told[1] + told[2])
-                key = key_of_text(input_utf8, digest)
             except (ValueError, TypeError, RecursionError):
                 break
             if batch.trace != told[0]:
@@ -126,9 +125,7 @@ class OwnLines:
                 if len(batch):
                     room = 1  # what came before goes out with this one
                 batch = self._next_batch(told[0])
-                add_template, add_start, add_end, add_number, add_counts, add_line, add_places, add_key = (
-                    batch.adders
-                )
+                add_template, add_start, add_end, add_number, add_counts, add_line, add_places = batch.adders
             add_template(template)
             batch.ids += ids
             add_start(int(told[3]))
@@ -148,7 +145,6 @@ class OwnLines:
                 )
             )
             batch.digests += digests
-            add_key(key)
             begin += len(raw)
             room -= 1
             if not room:

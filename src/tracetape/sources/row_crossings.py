@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tracetape.model.crossing import EXACT, Crossing, Kin, ValueReader
-from tracetape.model.crossings import Crossings, Moment, Stored, moment_of, returned_by
+from tracetape.model.crossings import Crossings, Moment, Stored, moment_of, returned_by, text_of
 from tracetape.sources.rows import Rows
 
 __all__ = ["Claimed", "RowCrossings"]
@@ -45,7 +45,6 @@ class RowCrossings(Crossings):
         self._rows, self._claimed, self._values = rows, claimed, values
         more = len(parents) - len(rows)
         self._templates = rows.templates + [None] * more if more else rows.templates
-        self._keys = rows.keys + [None] * more if more else rows.keys
         self._row_of = array("I")
         self._occurrences = array("I")
         self._named: dict[str, array[int]] = {}
@@ -195,15 +194,27 @@ class RowCrossings(Crossings):
         template = self._templates[row]
         return moment_of(self._claimed[row].crossing) if template is None else self._rows.moment(row, template)
 
-    def follows(self, position: int, before: int) -> bool | None:
-        row, other = self._row_of[position], self._row_of[before]
+    def follows(self, position: int, before: int | None) -> bool | None:
+        row, other = self._row_of[position], None if before is None else self._row_of[before]
         template = self._templates[row]
-        if template is None or template is not self._templates[other]:
+        if template is None or (other is not None and template is not self._templates[other]):
             return super().follows(position, before)
         return self._rows.follows(row, other, template)
 
-    def known_keys(self) -> tuple[list[bytes | None], Iterable[int]]:
-        return list(map(self._keys.__getitem__, self._row_of)), self._of_whole()
+    def given(self, position: int) -> bytes | None:
+        row = self._row_of[position]
+        template = self._templates[row]
+        if template is not None:
+            return self._rows.utf8_of_input(row, template)
+        payload = self._claimed[row].crossing.input
+        return None if payload is None else payload.text.encode()
+
+    def texts(self) -> Sequence[bytes | None]:
+        claimed, text = self._claimed, self._rows.text
+        return [
+            text(row) if template is not None else text_of(claimed[row].crossing)
+            for row, template in ((row, self._templates[row]) for row in self._row_of)
+        ]
 
 
 class _RowKin(Kin):

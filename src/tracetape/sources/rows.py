@@ -34,7 +34,6 @@ class Rows:
     traces:     the ids of the traces. trace_of: by row, the trace's place among them.
     starts, ends:     nanoseconds since the epoch; 0 for no end.
     groups, numbers:  what `start_order` takes.
-    keys:       what inputs are matched by with nothing ignored; None for a whole span too.
     """
 
     def __init__(self) -> None:
@@ -46,7 +45,6 @@ class Rows:
         self.starts, self.ends = array("Q"), array("Q")
         self.groups = array("I")
         self.numbers = array("q")
-        self.keys: list[bytes | None] = []
         self._counts = array("q")
         self._lines = array("Q")
         self._places = array("I")
@@ -69,7 +67,6 @@ class Rows:
         counted = sequence_of(span)
         self.groups.append(0 if counted is None else self._group(counted[0]))
         self.numbers.append(0 if counted is None else counted[1])
-        self.keys.append(None)
         self._lines.extend((0, 0))
         self._places.extend(_NO_PLACES)
         self._digests += _NO_DIGESTS
@@ -91,7 +88,6 @@ class Rows:
         }
         self.groups.extend(map(groups.__getitem__, batch.templates))
         self.numbers += batch.sequence
-        self.keys += batch.keys
         self._counts += batch.counts
         self._lines += batch.lines
         self._places += batch.places
@@ -151,12 +147,13 @@ class Rows:
             counts[first + before] if before >= 0 else None,
         )
 
-    def follows(self, row: int, other: int, template: Template) -> bool | None:
+    def follows(self, row: int, other: int | None, template: Template) -> bool | None:
         """What `Crossings.follows` gives for two rows of a template."""
         if template.before_at < 0:
             return None
         counts, first, seq = self._counts, self._first_count, template.seq_at
-        return seq >= 0 and counts[first[row] + template.before_at] == counts[first[other] + seq]
+        before = counts[first[row] + template.before_at]
+        return before == 0 if other is None else seq >= 0 and before == counts[first[other] + seq]
 
     def record(self, row: int) -> SpanRecord:
         template = self.templates[row]
@@ -175,13 +172,26 @@ class Rows:
 
     def utf8_of_result(self, row: int, template: Template) -> bytes:
         """The text of that output, from its place in the file. Raises SourceError SOURCE_CHANGED."""
-        places, first = self._places, PLACES * row + 4
-        text = template.strings.text(self._lines[2 * row] + places[first], places[first + 1])
+        utf8 = self._utf8(row, template, PLACES * row + 4, self._digest_of_result(row))
+        # Which looks once more, and says what is wrong.
+        return self.result(row, template).text.encode() if utf8 is None else utf8
+
+    def utf8_of_input(self, row: int, template: Template) -> bytes:
+        """The same of the input."""
+        utf8 = self._utf8(row, template, PLACES * row, self.text(row))
+        return self._filling(row, template).given.text.encode() if utf8 is None else utf8
+
+    def _utf8(self, row: int, template: Template, at: int, digest: bytes | bytearray) -> bytes | None:
+        text = template.strings.text(self._lines[2 * row] + self._places[at], self._places[at + 1])
         if text is not None:
             utf8 = text.encode("utf-8", "replace")
-            if sha256(utf8).digest() == self._digest_of_result(row):
+            if sha256(utf8).digest() == digest:
                 return utf8
-        return self.result(row, template).text.encode()  # which looks once more, and says what is wrong
+        return None
+
+    def text(self, row: int) -> bytes:
+        """The SHA-256 of the input of a row that is no whole span."""
+        return bytes(self._digests[DIGESTS * row : DIGESTS * row + 32])
 
     def _digest_of_result(self, row: int) -> bytearray:
         return self._digests[DIGESTS * row + 32 : DIGESTS * (row + 1)]

@@ -99,3 +99,45 @@ def test_before_the_cut_nothing_is_lent(recorded: Path) -> None:
         with tracetape.replay(recorded):
             plan_pages()
             fetch_page("x")
+
+
+def test_calls_that_are_equal_but_for_the_order_of_names_are_answered_in_their_order(tmp_path: Path) -> None:
+    """Where a set makes the order, each run has another. That a text is the same is no reason to skip one."""
+    answers = iter(range(9))
+
+    @tracetape.boundary("poll")
+    def poll(job: dict[str, int]) -> int:
+        return next(answers)
+
+    one, other = {"a": 1, "b": 2}, {"b": 2, "a": 1}
+    path = tmp_path / "run.jsonl"
+    with tracetape.record(path):
+        recorded = [poll(one), poll(other), poll(one), poll(other)]
+    for order in ((other, one, other, one), (one, one, other, other), (other, other, one, one)):
+        with tracetape.replay(path) as tape:
+            assert [poll(job) for job in order] == recorded
+        assert [list(tape["poll", n].inputs["job"]) for n in (1, 2, 3, 4)] == [list(job) for job in order]
+
+
+def test_a_call_that_comes_where_it_was_recorded_is_found_behind_an_equal_one_that_is_left_out(
+    tmp_path: Path,
+) -> None:
+    answers = iter(range(9))
+
+    @tracetape.boundary("poll")
+    def poll(job: str) -> int:
+        return next(answers)
+
+    @tracetape.boundary("note")
+    def note(text: str) -> None:
+        return None
+
+    path = tmp_path / "run.jsonl"
+    with tracetape.record(path):
+        poll("x")
+        note("between")
+        poll("x")
+    with pytest.raises(DivergenceError, match="poll@1 is in the recording and was never called"):
+        with tracetape.replay(path):
+            note("between")
+            assert poll("x") == 1

@@ -1,58 +1,14 @@
-"""What is before the cut and what after it, by the recording alone."""
+"""Which stubs there are for a question."""
 
 from __future__ import annotations
 
+from hashlib import sha256
 from unittest.mock import patch
 
 from tests.unit.replayer.recordings import crossing, recording
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.model.plan import ReplayPlan
-from tracetape.replayer.stubs import StubTable, after_cut
-
-LIVE = ReplayPlan().live("cut")
-
-
-def test_in_one_process_what_started_later_is_after_and_the_clock_does_not_matter() -> None:
-    run = recording(
-        crossing("a", {}, span=(0, 1), seq=1),
-        crossing("cut", {}, span=(1, 2), seq=2),
-        crossing("b", {}, span=(2, 3), seq=3),
-        crossing("clock stepped back", {}, span=(0, 1), seq=4),
-    )
-    assert after_cut(run.crossings, LIVE) == [False, False, True, True]
-
-
-def test_what_started_while_the_live_call_ran_is_not_after_it() -> None:
-    run = recording(
-        crossing("cut", {}, span=(0, 10), seq=1),
-        crossing("beside", {}, span=(5, 20), seq=2),
-        crossing("after", {}, span=(10, 11), seq=3),
-    )
-    assert after_cut(run.crossings, LIVE) == [False, False, True]
-
-
-def test_across_processes_and_in_foreign_traces_the_recorded_times_decide() -> None:
-    run = recording(
-        crossing("cut", {}, span=(0, 10), seq=5, process="one"),
-        crossing("early", {}, span=(9, 11), seq=9, process="two"),
-        crossing("late", {}, span=(10, 11), seq=1, process="two"),
-        crossing("foreign", {}, span=(12, 13), seq=None),
-    )
-    assert after_cut(run.crossings, LIVE) == [False, False, True, True]
-
-
-def test_without_a_live_call_nothing_is_after_the_cut() -> None:
-    run = recording(crossing("a", {}, seq=1), crossing("b", {}, seq=2))
-    assert after_cut(run.crossings, ReplayPlan().stub("a")) == [False, False]
-
-
-def test_the_earliest_of_several_cuts_counts() -> None:
-    run = recording(
-        crossing("cut", {}, span=(0, 100), seq=1),
-        crossing("cut", {}, span=(1, 2), seq=2),
-        crossing("b", {}, span=(3, 4), seq=3),
-    )
-    assert after_cut(run.crossings, LIVE) == [False, False, True]
+from tracetape.replayer.stubs import Stub, Stubs, StubTable
 
 
 def test_a_stub_without_recorded_inputs_has_no_key_and_ignored_paths_are_no_part_of_it() -> None:
@@ -65,7 +21,7 @@ def test_a_stub_without_recorded_inputs_has_no_key_and_ignored_paths_are_no_part
 def test_a_key_function_takes_the_place_of_the_inputs() -> None:
     run = recording(crossing("a", {"x": 1, "y": 2}))
     table = StubTable.of(run, ReplayPlan(), IgnorePaths(()))
-    stubs = table.compared_by("a", lambda inputs: {"key": inputs["x"]}, IgnorePaths(())).stubs
+    stubs = table.compared_by("a", lambda inputs: {"key": inputs["x"]}).stubs
     assert stubs[0].tree == {"key": 1}
 
 
@@ -105,3 +61,28 @@ def test_a_look_up_takes_as_long_among_many_equal_calls_under_many_parents() -> 
         for parent in parents:
             assert len(table.equal_under("now", parent, b"{}")) == 1
     assert told.call_count == 300
+
+
+def test_of_a_text_there_are_those_at_its_place_whatever_their_key() -> None:
+    parent = crossing("p", {"n": 1})
+    run = recording(
+        parent,
+        crossing("a", {"x": 1, "y": 2}, parent=parent),
+        crossing("a", {"x": 1, "y": 2}),
+        crossing("a", {"y": 2, "x": 1}),
+        crossing("a", {"x": 1, "y": 2}),
+        crossing("b", {"x": 1, "y": 2}),
+        crossing("a", None),
+    )
+    table = StubTable.of(run, ReplayPlan(), IgnorePaths(()))
+    text, turned = (sha256(one).digest() for one in (b'{"x":1,"y":2}', b'{"y":2,"x":1}'))
+    at_the_top = table.same("a", None, text)
+    assert isinstance(at_the_top, Stubs)
+    assert [stub.position for stub in at_the_top] == [2, 4]
+    assert at_the_top is table.same("a", None, text)
+    only = table.same("a", None, turned)
+    assert isinstance(only, Stub)
+    assert only.position == 3
+    assert table.same("a", parent, turned) is table.same("b", None, turned) is table.same("a", None, b"") is None
+    assert [stub.position for stub in table.equal_under("a", None, b'{"x":1,"y":2}')] == [2, 3, 4]
+    assert [stub.has_inputs for stub in table.stubs] == [True] * 6 + [False]

@@ -14,7 +14,8 @@ from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.model.span import SpanRecord
-from tracetape.replayer.stubs import StubTable, after_cut
+from tracetape.replayer.cutting import after_cut
+from tracetape.replayer.stubs import StubTable
 from tracetape.sources import own_lines
 from tracetape.sources.batches import Batch
 from tracetape.sources.own_lines import OwnLines
@@ -88,6 +89,6 @@ def _crossing(recording: Recording, one: Crossing) -> list[Any]:
 
 def _keys(recording: Recording) -> Any:
     try:
-        return list(StubTable.of(recording, ReplayPlan(), IgnorePaths(())).keys)
+        return [stub.key for stub in StubTable.of(recording, ReplayPlan(), IgnorePaths(())).stubs]
     except TypeError as error:  # nested more deeply than can be compared
         return str(error)
