@@ -41,8 +41,8 @@ class Given:
         text: str,
         tree: Any,
         reader: ValueReader,
-        *,
         digest: bytes | None = None,
+        *,
         compared: bool = True,
         instructions: str = "",
     ) -> None:
@@ -97,7 +97,7 @@ class Keying:
         """The inputs as they came, and what the call is compared by."""
         if spec.key is None and not self._ignores:
             written = plain_json(inputs) or orjson.dumps(to_tree(dict(inputs)))
-            return Given(written.decode(), None, self._reader, digest=sha256(written).digest())
+            return Given(written.decode(), None, self._reader, sha256(written).digest())
         stored = to_tree(dict(inputs))
         return Given(orjson.dumps(stored).decode(), self._tree(spec, inputs, stored), self._reader)
 

@@ -185,7 +185,7 @@ class Player:
         """The step of a call, and its outcome where it is answered without running."""
         spec = call.spec
         frame = self._frame(spec.name)
-        inputs = self._keying.inputs(spec, call.arguments)
+        inputs = call.arguments if spec.input is None else self._keying.inputs(spec, call.arguments)
         boundary = spec.name if self.adopted is None else self.adopted.boundary(spec)
         if self.adopted is None:
             given = self._keying.given(spec, inputs)

@@ -1,4 +1,4 @@
-"""Opens files: with `remote`, the only I/O of reading."""
+"""Opens files: with `rereading`, `remote` the only I/O of reading."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from tracetape.errors import SourceError
 from tracetape.model.names import nearest
 from tracetape.semconv import names
 from tracetape.sources.addresses import is_url
 from tracetape.sources.blobs import Blob
-from tracetape.sources.detect import BOM
 from tracetape.sources.trace_index import ENDING
 from tracetape.sources.unpack import Budget, compressed, unpacked
 
-__all__ = ["Room", "Stream", "Strings", "files_of", "line_at", "logs_beside", "marks_beside", "opened"]
+__all__ = ["Room", "Stream", "files_of", "logs_beside", "marks_beside", "opened"]
 
 _CHUNK = 2**20
 _MAGIC = 4
@@ -32,13 +29,14 @@ class Stream:
     """One open file, unpacked.
 
     name: the path as given, for messages. budget: how much was read, and whether packed data was cut.
-    plain: it is not packed, so that a place in it is a place in the file.
+    plain: it is not packed, so that a place in it is a place in the file. whole: all of it, where that is kept.
     """
 
     name: str
     reader: io.BufferedReader[Any]
     budget: Budget
     plain: bool
+    whole: bytes = b""
 
 
 def files_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path | str]:
@@ -109,8 +107,10 @@ def logs_beside(paths: Sequence[Path]) -> list[Path]:
 
 
 @contextmanager
-def opened(source: Path | Blob) -> Iterator[Stream]:
+def opened(source: Path | Blob, room: Room | None = None) -> Iterator[Stream]:
     """Open one file, or what is read like one, and unpack it (gzip, zstd) on the way.
+
+    room:  for the whole of it in memory, if that is wanted.
 
     Raises SourceError CANNOT_READ here or while reading, and what the blob raises; FormatError as
     `unpack.unpacked` does.
@@ -126,13 +126,17 @@ def opened(source: Path | Blob) -> Iterator[Stream]:
     with io.BufferedReader(raw) as file:
         try:
             plain = file.seekable() and not compressed(file.peek(_MAGIC)[:_MAGIC])
+            whole = _whole(raw, room) if plain and room is not None else b""
             if plain:
                 raw.seek(0)
         except OSError as error:
             raise _unreadable(source, error) from None
         if plain:  # as most are: nothing is to be done between the file and what reads its lines
-            with io.BufferedReader(_Plain(raw, source), _CHUNK) as reader:
-                yield Stream(str(source), reader, Budget(str(source)), plain=True)
+            budget = Budget(str(source))
+            lines: Any = io.BytesIO(whole) if whole else _Plain(raw, source, budget)
+            budget.packed = len(whole)
+            with io.BufferedReader(lines, _CHUNK) as reader:
+                yield Stream(str(source), reader, budget, True, whole)
             return
         with _stream(str(source), _chunks(file, source), Budget(str(source)), plain=False) as stream:
             yield stream
@@ -151,21 +155,6 @@ def _counted(chunks: Iterator[bytes], budget: Budget) -> Iterator[bytes]:
         yield chunk
 
 
-def line_at(path: Path, place: tuple[int, int]) -> dict[str, Any] | None:
-    """The JSON object of a line that has been read before; None where it is not there any more.
-
-    place: where it begins, and how long it is, in bytes.
-    """
-    begin, size = place
-    try:
-        with path.open("rb") as file:
-            file.seek(begin)
-            found = orjson.loads(file.read(size).strip().removeprefix(BOM))
-    except (OSError, orjson.JSONDecodeError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
 class Room:
     """How many bytes of a recording's files are kept in memory. left: how many more may be."""
 
@@ -178,66 +167,16 @@ class Room:
 _KEPT = 16 * 2**20
 
 
-class Strings:
-    """The JSON strings of a file that was read before, each by its place. A file for which there is room is kept
-    in memory: its strings are those that stood there then, whatever has become of it. Of a larger one, whose
-    strings are asked for in their order, some more are read with each.
-
-    path: of a file that is not packed. room: of its recording.
-    """
-
-    __slots__ = ("_block", "_next", "_whole", "path")
-
-    def __init__(self, path: str, room: Room) -> None:
-        self.path = path
-        self._whole = b""
-        # The bytes that were read last, with their place. Not locked: one pair is set in place of the other.
-        self._block = (0, b"")
-        self._next = -1  # where the string behind the last one may begin
-        try:
-            size = os.stat(path).st_size  # noqa: PTH116 (a str)
-            if size <= room.left:
-                self._whole = self._read(0, size)
-                room.left -= len(self._whole)
-        except OSError:
-            pass  # told where a string is asked for
-
-    def text(self, begin: int, size: int) -> str | None:
-        """The text of a string; None where there is none any more.
-
-        begin, size: where it begins, quotes included, and how long it is, in bytes.
-        """
-        end = begin + size
-        try:
-            found = orjson.loads(self._whole[begin:end] if end <= len(self._whole) else self._of_large(begin, end))
-        except (OSError, orjson.JSONDecodeError):
-            return None
-        return found if type(found) is str else None
-
-    def look_again(self) -> None:
-        """From now on, what stands in the file then: what was kept is something else."""
-        self._whole, self._block = b"", (0, b"")
-
-    def _of_large(self, begin: int, end: int) -> bytes:
-        at, block = self._block
-        if not at <= begin <= end <= at + len(block):
-            is_next = 0 <= begin - self._next <= _AHEAD
-            at, block = begin, self._read(begin, max(end - begin, _AHEAD) if is_next else end - begin)
-            self._block = (at, block)
-        self._next = end
-        return block[begin - at : end - at]
-
-    def _read(self, begin: int, size: int) -> bytes:
-        # Not kept open: what closes a file behind the last one who has it is code that the collector runs wherever
-        # it comes; see `_tapes` in the replayer.
-        file = os.open(self.path, os.O_RDONLY)
-        try:
-            return os.pread(file, size, begin)
-        finally:
-            os.close(file)
-
-
-_AHEAD = 2**16
+def _whole(raw: io.FileIO, room: Room) -> bytes:
+    """All of a file; b"" where there is no room for it."""
+    if os.fstat(raw.fileno()).st_size > room.left:
+        return b""
+    raw.seek(0)
+    whole = raw.readall()
+    if len(whole) > room.left:  # it grows
+        return b""
+    room.left -= len(whole)
+    return whole
 
 
 def _chunks(file: io.BufferedReader[Any], path: Path) -> Iterator[bytes]:
@@ -254,17 +193,19 @@ def _chunks(file: io.BufferedReader[Any], path: Path) -> Iterator[bytes]:
 class _Plain(io.RawIOBase):
     """A file, whose errors say which one it is."""
 
-    def __init__(self, raw: io.RawIOBase, path: Path) -> None:
-        self._raw, self._path = raw, path
+    def __init__(self, raw: io.FileIO, path: Path, budget: Budget) -> None:
+        self._raw, self._path, self._budget = raw, path, budget
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         try:
-            return self._raw.readinto(buffer)
+            size = self._raw.readinto(buffer) or 0
         except OSError as error:
             raise _unreadable(self._path, error) from None
+        self._budget.packed += size
+        return size
 
 
 class _Chunks(io.RawIOBase):

@@ -12,10 +12,10 @@ from tracetape.codec.scan import may_be_opaque
 from tracetape.errors import SourceError
 from tracetape.model.payload import digest_of
 from tracetape.model.span import SpanRecord
-from tracetape.sources.fetch import Strings, line_at
 from tracetape.sources.formats import Format
 from tracetape.sources.payload_checks import content_gaps
 from tracetape.sources.records import Record
+from tracetape.sources.rereading import Strings, line_at
 
 __all__ = ["HeldString", "HeldText", "Lines", "held"]
 

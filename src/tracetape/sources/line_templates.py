@@ -15,11 +15,11 @@ from tracetape.model.payload import Payload
 from tracetape.model.span import SpanRecord
 from tracetape.semconv import names
 from tracetape.semconv.read import read_crossing
-from tracetape.sources.fetch import Strings
 from tracetape.sources.formats import otlp_json
 from tracetape.sources.ordering import sequence_of
 from tracetape.sources.payload_checks import content_gaps
 from tracetape.sources.records import Record
+from tracetape.sources.rereading import Strings
 
 __all__ = ["BETWEEN", "END_TIME", "MIDDLE", "NAME_AT", "Filling", "Template", "start_in", "template_of"]
 

@@ -13,8 +13,8 @@ from orjson import loads
 from tracetape.codec.scan import may_be_opaque
 from tracetape.model.span import SpanRecord
 from tracetape.sources.batches import ROWS, Batch
-from tracetape.sources.fetch import Room, Strings
 from tracetape.sources.line_templates import BETWEEN, END_TIME, MIDDLE, NAME_AT, Template, start_in, template_of
+from tracetape.sources.rereading import Strings
 
 __all__ = ["OwnLines"]
 
@@ -36,11 +36,11 @@ class OwnLines:
     """Of one file. Not taken is a line that differs from earlier ones in more than each call differs, or whose
     payloads are not what it says of them: that is read the general way, and so the result is never another.
 
-    path, name:  of the file: to be read again; for messages. room: for what is kept in memory of it.
+    path, name:  of the file: to be read again; for messages. whole: all of it, where that is kept.
     """
 
-    def __init__(self, path: Path, name: str, room: Room) -> None:
-        self._strings, self._name = Strings(str(path), room), name
+    def __init__(self, path: Path, name: str, whole: bytes = b"") -> None:
+        self._strings, self._name = Strings(str(path), whole), name
         # By what lines of one resource and scope start with: what spans of each name look like.
         self._known: dict[bytes, dict[bytes, list[Template]]] = {}
         self._start, self._names = b"\n", dict[bytes, list[Template]]()

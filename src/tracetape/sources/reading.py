@@ -52,17 +52,17 @@ def read_files(paths: Iterable[Path | Blob], *, hold: bool = False) -> Iterator[
     """
     lines, pages, room = Lines(), _Pages(), Room()
     for path in paths:
-        with opened(path) as stream:
+        with opened(path, room if hold else None) as stream:
             # Absolute: the program may go to another folder before it asks for a value.
             place = path.absolute() if hold and stream.plain and isinstance(path, Path) else None
-            yield from _read(stream, place, lines, pages, room)
+            yield from _read(stream, place, lines, pages)
     if pages.logs_alone is not None and not pages.spans:
         raise pages.logs_alone
     yield from pages.missing()
 
 
-def _read(stream: Stream, place: Path | None, lines: Lines, pages: _Pages, room: Room) -> Iterator[Item]:
-    """`place`: of the file, where values may stay in it. room: for what is kept in memory all the same."""
+def _read(stream: Stream, place: Path | None, lines: Lines, pages: _Pages) -> Iterator[Item]:
+    """`place`: of the file, where values may stay in it."""
     head = stream.reader.peek(HEAD)[:HEAD]
     if not head:
         if stream.budget.cut:
@@ -76,7 +76,7 @@ def _read(stream: Stream, place: Path | None, lines: Lines, pages: _Pages, room:
     elif place is None:
         records = _spans(read_text(stream.reader, stream.name), tally)
     else:
-        own = OwnLines(place, stream.name, room)
+        own = OwnLines(place, stream.name, stream.whole)
         records = _spans(read_text(stream.reader, stream.name, own), tally, partial(lines.span, place), own)
     yield from tally.watch(records)
 

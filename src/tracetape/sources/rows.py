@@ -9,6 +9,8 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Any, overload
 
+from orjson import loads
+
 from tracetape.model.crossing import Crossing
 from tracetape.model.crossings import Moment
 from tracetape.model.payload import Payload
@@ -182,7 +184,11 @@ class Rows:
         return self._filling(row, template).given.text.encode() if utf8 is None else utf8
 
     def _utf8(self, row: int, template: Template, at: int, digest: bytes | bytearray) -> bytes | None:
-        text = template.strings.text(self._lines[2 * row] + self._places[at], self._places[at + 1])
+        begin, size, strings = self._lines[2 * row] + self._places[at], self._places[at + 1], template.strings
+        if strings.whole:  # it was looked at when it was read, and nobody can have changed it
+            kept: str = loads(strings.whole[begin : begin + size])
+            return kept.encode("utf-8", "replace")
+        text = strings.text(begin, size)
         if text is not None:
             utf8 = text.encode("utf-8", "replace")
             if sha256(utf8).digest() == digest:

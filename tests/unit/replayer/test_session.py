@@ -1021,10 +1021,10 @@ class TestServing:
 
     def test_who_was_given_the_end_is_left_alone(self, recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """What the test does then may take its time, and fails in its own words."""
-        monkeypatch.setitem(Watch.__init__.__kwdefaults__ or {}, "grace", 0.01)
+        monkeypatch.setitem(Watch.__init__.__kwdefaults__ or {}, "grace", 0.3)
         with pytest.raises(ExceptionGroup) as caught, tracetape.replay(recorded, live=["act"]) as tape:
             assert tape.run(lambda: (program(), plan("more"))) is tracetape.ENDED
-            threading.Event().wait(0.2)
+            threading.Event().wait(0.6)
             raise ExceptionGroup("my checks", [AssertionError("mine")])
         assert caught.value.message == "my checks"
 

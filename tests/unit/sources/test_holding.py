@@ -15,7 +15,7 @@ import tracetape
 from tracetape.errors import DivergenceError, SourceError
 from tracetape.model.span import SpanRecord
 from tracetape.semconv import names
-from tracetape.sources import fetch, holding
+from tracetape.sources import fetch, holding, rereading
 from tracetape.sources.reading import read_files
 
 LONG = "x" * 20_000
@@ -99,7 +99,7 @@ def test_lines_of_many_spans_are_parsed_once_not_once_for_each_value(
 
     def line_at(path: Path, place: tuple[int, int]) -> dict[str, Any] | None:
         parsed.append(place)
-        return fetch.line_at(path, place)
+        return rereading.line_at(path, place)
 
     monkeypatch.setattr(holding, "line_at", line_at)
     with tracetape.replay(path) as tape:

@@ -273,7 +273,7 @@ def test_hostile_files_get_few_templates(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_long_line_is_no_model_for_it_would_be_kept(tmp_path: Path) -> None:
-    own = OwnLines(tmp_path / "x", "x", fetch.Room())
+    own = OwnLines(tmp_path / "x", "x")
     for size, is_kept in ((2**20, True), (2**20 + 1, False)):
         line = b"x" * size
         assert own.take(io.BytesIO(line).readline, 2 * size, 0, 0) == (line, 1, 0)
