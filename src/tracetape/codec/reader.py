@@ -54,9 +54,9 @@ class Reader:
         """
         return self._read(payload.text, lenient=False)
 
-    def value(self, utf8: bytes) -> Any:
+    def value(self, text: str) -> Any:
         """The same, of the text of a payload."""
-        return self._read(utf8, lenient=False)
+        return self._read(text, lenient=False)
 
     def error(self, payload: Payload) -> BaseException:
         """The exception of a call or of a stream; a RecordedError where its class is not at hand."""
@@ -93,7 +93,7 @@ class Reader:
         finally:
             self._keep(decoder)
 
-    def _read(self, text: str | bytes, *, lenient: bool) -> Any:
+    def _read(self, text: str, *, lenient: bool) -> Any:
         tree: Tree = parse(text)
         if not may_be_tagged(text):
             return tree

@@ -11,9 +11,9 @@ from tracetape.model.crossing import EXACT, Crossing
 __all__ = ["Crossings", "Moment", "Stored", "moment_of", "returned_by", "text_of"]
 
 
-Stored = tuple[bytes, str, bool]
-"""The stored text of a result, as UTF-8; the shape that it came in; whether it was written by us for sure, for of
-others a number may have more digits than a fast parser keeps."""
+Stored = tuple[str, str, bool]
+"""The stored text of a result; the shape that it came in; whether it was written by us for sure, for of others a
+number may have more digits than a fast parser keeps."""
 
 
 class Moment(NamedTuple):
@@ -137,4 +137,4 @@ def returned_by(one: Crossing) -> Stored | None:
     """What `Crossings.returned` gives for a crossing at hand."""
     if one.outcome != "returned" or one.output is None:
         return None
-    return one.output.text.encode(), one.shape, False
+    return one.output.text, one.shape, False

@@ -34,12 +34,16 @@ class RecordedCall(Protocol):
     @property
     def position(self) -> int: ...
 
+    @property
+    def occurrence(self) -> int: ...
 
-@dataclass(slots=True, eq=False, weakref_slot=True)
+
+@dataclass(slots=True, eq=False)
 class Step:
     """One call of the replay.
 
-    name:      `place_order@1`, or `place_order@new@1` for a call that the recording does not have.
+    numbered:  `new@1` for a call that the recording does not have; else "", for it has the recorded call's number.
+    name:      `place_order@1`, or `place_order@new@1`.
     mode:      `stub`, `live`, `patched`, `halted`.
     inputs:    the arguments by name, as they came in the replay: a copy made before the call.
     came_back: gives the result; None where there is none (yet). has_result tells that from a result of None.
@@ -53,7 +57,7 @@ class Step:
     """
 
     boundary: str
-    number: str
+    numbered: str
     kind: str
     mode: str
     as_came: Callable[[], Mapping[str, Any]]
@@ -67,6 +71,10 @@ class Step:
     came_back: Callable[[], Any] | None = None
     error: BaseException | None = None
     parent: Step | None = field(default=None, repr=False)
+
+    @property
+    def number(self) -> str:
+        return str(self.found.occurrence) if self.found is not None and not self.numbered else self.numbered
 
     @property
     def name(self) -> str:

@@ -29,7 +29,9 @@ class Ledger:
         self._lent: dict[int, Step] = {}
         self._first_unused: dict[int, int] = {}  # by the identity of the table's own lists
         self._new: Counter[str] = Counter()
-        self._steps: dict[tuple[str, str], Step] = {}
+        self._entered: list[Step] = []
+        self._steps: dict[tuple[str, str], Step] = {}  # of the first so many of those
+        self._told = 0
 
     @property
     def table(self) -> StubTable:
@@ -126,27 +128,31 @@ class Ledger:
             self.renaming.see(_outcome_of, stub)
 
     def enter(self, step: Step, stub: Stub | None, *, lends: bool = False) -> None:
-        """Give the step of a claimed call its number, and remember it.
+        """Remember the step of a claimed call.
 
         lends:  the stub answers a call with other inputs, and is still there for one with its own. When that
                 comes, the other turns out to be a call that the recording does not have.
         """
-        self._number(step, stub)
+        self._entered.append(step)
         if stub is None:
-            return
-        if lends:
+            self._number(step)
+        elif lends:
             self._lent[stub.position] = step
             del self._used[stub.position]
         elif self._lent and (other := self._lent.pop(stub.position, None)) is not None:
-            self._number(other, None)
+            self._number(other)
+            self._told = 0
 
-    def _number(self, step: Step, stub: Stub | None) -> None:
-        if stub is None:
-            self._new[step.boundary] += 1
-        step.number = str(stub.occurrence) if stub else f"new@{self._new[step.boundary]}"
-        self._steps[step.boundary, step.number] = step
+    def _number(self, step: Step) -> None:
+        self._new[step.boundary] += 1
+        step.numbered = f"new@{self._new[step.boundary]}"
 
     def step(self, boundary: str, number: str) -> Step | None:
+        # Most replays are never asked: the table is made then.
+        entered = len(self._entered)
+        for step in self._entered[self._told : entered]:
+            self._steps[step.boundary, step.number] = step
+        self._told = entered
         return self._steps.get((boundary, number))
 
     def step_of(self, crossing: Crossing) -> Step | None:

@@ -301,7 +301,7 @@ class Player:
     def _step(self, call: Call, given: Given, match: Match, inside: Step | None) -> Step:
         return Step(
             boundary=call.spec.name,
-            number="",  # the ledger gives it
+            numbered="",  # the ledger gives it to one that is not recorded
             kind=call.spec.kind,
             mode="stub",
             as_came=given.values,

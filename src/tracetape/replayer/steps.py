@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import partial
@@ -14,8 +13,8 @@ from tracetape.model.report import Step
 
 __all__ = ["LastStep", "note"]
 
-# The last call in this task or thread, and whose it was. No strong reference: contexts outlive replays.
-_last: ContextVar[tuple[object, weakref.ref[Step]] | None] = ContextVar("tracetape_last_step", default=None)
+# Of the last call in this task or thread the position, and whose it was. Contexts outlive replays: no more of it.
+_last: ContextVar[tuple[object, int | None] | None] = ContextVar("tracetape_last_step", default=None)
 
 
 class LastStep:
@@ -28,14 +27,13 @@ class LastStep:
 
     def set(self, step: Step) -> None:
         if not is_collecting():
-            _last.set((self._token, weakref.ref(step)))
+            _last.set((self._token, None if step.found is None else step.found.position))
 
     def position(self) -> int | None:
         """Of the recorded call that it was matched with; None where there is none, or the last call was another
         replay's."""
         last = _last.get()
-        step = last[1]() if last is not None and last[0] is self._token else None
-        return step.found.position if step is not None and step.found is not None else None
+        return last[1] if last is not None and last[0] is self._token else None
 
 
 def note(step: Step, outcome: Outcome, items: Iterable[Any]) -> None:

@@ -76,8 +76,8 @@ class Stub:
         found = self._table.crossings.returned(self.position)
         if found is None or may_be_tagged(found[0]):
             return None
-        utf8, shape, is_ours = found
-        return Returned(orjson.loads(utf8) if is_ours else parse(utf8), shape)
+        text, shape, is_ours = found
+        return Returned(orjson.loads(text) if is_ours else parse(text), shape)
 
     def plain_result(self) -> Any:
         """The value of that."""

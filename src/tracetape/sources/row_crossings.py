@@ -187,7 +187,7 @@ class RowCrossings(Crossings):
             return returned_by(self._claimed[row].crossing)
         if template.crossing["outcome"] != "returned":
             return None
-        return self._rows.utf8_of_result(row, template), template.crossing["shape"], True
+        return self._rows.text_of_result(row, template), template.crossing["shape"], True
 
     def moment(self, position: int) -> Moment:
         row = self._row_of[position]
@@ -205,12 +205,12 @@ class RowCrossings(Crossings):
         row = self._row_of[position]
         template = self._templates[row]
         if template is not None:
-            return self._rows.utf8_of_input(row, template)
+            return self._rows.text_of_input(row, template).encode()
         payload = self._claimed[row].crossing.input
         return None if payload is None else payload.text.encode()
 
     def texts(self) -> Sequence[bytes | None]:
-        claimed, text = self._claimed, self._rows.text
+        claimed, text = self._claimed, self._rows.digest_of_input
         return [
             text(row) if template is not None else text_of(claimed[row].crossing)
             for row, template in ((row, self._templates[row]) for row in self._row_of)

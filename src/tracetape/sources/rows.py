@@ -172,30 +172,29 @@ class Rows:
         digest = f"sha256:{self._digest_of_result(row).hex()}"
         return Payload(self._held(digest, size, template, number, (begin + at, long)), digest, size)
 
-    def utf8_of_result(self, row: int, template: Template) -> bytes:
+    def text_of_result(self, row: int, template: Template) -> str:
         """The text of that output, from its place in the file. Raises SourceError SOURCE_CHANGED."""
-        utf8 = self._utf8(row, template, PLACES * row + 4, self._digest_of_result(row))
+        text = self._text(row, template, PLACES * row + 4, DIGESTS * row + 32)
         # Which looks once more, and says what is wrong.
-        return self.result(row, template).text.encode() if utf8 is None else utf8
+        return self.result(row, template).text if text is None else text
 
-    def utf8_of_input(self, row: int, template: Template) -> bytes:
+    def text_of_input(self, row: int, template: Template) -> str:
         """The same of the input."""
-        utf8 = self._utf8(row, template, PLACES * row, self.text(row))
-        return self._filling(row, template).given.text.encode() if utf8 is None else utf8
+        text = self._text(row, template, PLACES * row, DIGESTS * row)
+        return self._filling(row, template).given.text if text is None else text
 
-    def _utf8(self, row: int, template: Template, at: int, digest: bytes | bytearray) -> bytes | None:
+    def _text(self, row: int, template: Template, at: int, digest_at: int) -> str | None:
         begin, size, strings = self._lines[2 * row] + self._places[at], self._places[at + 1], template.strings
         if strings.whole:  # it was looked at when it was read, and nobody can have changed it
             kept: str = loads(strings.whole[begin : begin + size])
-            return kept.encode("utf-8", "replace")
+            return kept
         text = strings.text(begin, size)
-        if text is not None:
-            utf8 = text.encode("utf-8", "replace")
-            if sha256(utf8).digest() == digest:
-                return utf8
-        return None
+        if text is None:
+            return None
+        digest = sha256(text.encode("utf-8", "replace")).digest()
+        return text if digest == self._digests[digest_at : digest_at + 32] else None
 
-    def text(self, row: int) -> bytes:
+    def digest_of_input(self, row: int) -> bytes:
         """The SHA-256 of the input of a row that is no whole span."""
         return bytes(self._digests[DIGESTS * row : DIGESTS * row + 32])
 
