@@ -7,8 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
-import orjson
-
 from tracetape.codec.reader import Reader
 from tracetape.errors import SourceError, ValueNotRebuilt
 from tracetape.model.call import BoundarySpec, Outcome, Raised, Returned, Streamed
@@ -72,13 +70,6 @@ class Answering:
         if not stub.has_inputs or reader.gaps:
             step.notes = (*step.notes, *_not_compared(stub), *(gap.text for gap in reader.gaps))
         return outcome
-
-    def plainly(self, stub: Stub) -> Returned | None:
-        """What was recorded, where that is sooner told than by `outcome`; which says why, where it cannot be."""
-        try:
-            return stub.plainly()
-        except (ValueNotRebuilt, SourceError, orjson.JSONDecodeError):
-            return None
 
     def recorded_shape(self, spec: BoundarySpec, step: Step) -> Shape | None:
         """What the outcome of a call that ran is compared with; None where there is nothing to compare."""

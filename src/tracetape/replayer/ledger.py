@@ -82,15 +82,14 @@ class Ledger:
 
         text:  its SHA-256. The other parameters are those of `Asked`.
         """
-        found = self._table.same(boundary, under, text)
+        table = self._table
+        found = table.same(boundary, under, text)
         if isinstance(found, Stubs):
-            start = self._start(found)
-            if start == len(found):
-                return None
-            found = found[start]
-        if found is None or found.position in self._used or not found.follows(before):
+            start, positions = self._start(found), found.positions
+            found = positions[start] if start < len(positions) else None
+        if found is None or found in self._used or not table.crossings.follows(found, before):
             return None
-        return found
+        return Stub(table, found)
 
     def take(self, stub: Stub) -> bool:
         """Mark the stub of an equal call as used. False where somebody else has been faster."""
@@ -121,6 +120,19 @@ class Ledger:
             renaming.accept(stub.tree, asked.tree)
         elif match.kind in ("equal", "moved"):
             renaming.see(_compared_of, stub)
+
+    def use(self, step: Step, stub: Stub) -> bool:
+        """`take`, `enter` and `served`, for a call that is served what was recorded. False as `take` is."""
+        position, mine = stub.position, object()
+        if self._used.setdefault(position, mine) is not mine:
+            return False
+        if self.renaming is not None:
+            self.renaming.see(_compared_of, stub, _outcome_of, stub)
+        if self._lent:
+            self.enter(step, stub)
+        else:
+            self._entered.append(step)
+        return True
 
     def served(self, stub: Stub) -> None:
         """What was recorded has gone to the program."""

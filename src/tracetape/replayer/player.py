@@ -14,6 +14,7 @@ from tracetape._frames import Frame, ReplaySession, current_frame
 from tracetape._sessions import is_ambiguous
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.codec.reader import Reader
+from tracetape.errors import SourceError, ValueNotRebuilt
 from tracetape.model.call import BoundarySpec, Call, Flow, Outcome, Replayed, Returned, Streamed
 from tracetape.model.crossing import Crossing
 from tracetape.model.names import nearest
@@ -254,17 +255,20 @@ class Player:
         if given.digest is None:
             return None
         stub = self.ledger.next_same(spec.name, None, given.digest, self._last.position())
-        returned = None if stub is None else self._answering.plainly(stub)
-        if stub is None or returned is None:
+        if stub is None:
+            return None
+        try:
+            returned = stub.plainly()
+        except (ValueNotRebuilt, SourceError, ValueError):
+            return None  # what says why reads it again
+        if returned is None:
             return None
         step = Step(spec.name, "", spec.kind, "stub", given.values, stub, after_cut=stub.after_cut)
         # A result that was kept would be all that a long replay has in memory, and what the program made of it.
         step.came_back = stub.plain_result
         with self._lock:
-            if not self.ledger.take(stub):
+            if not self.ledger.use(step, stub):
                 return None
-            self.ledger.enter(step, stub)
-            self.ledger.served(stub)
             self._report.steps.append(step)
             self._last.set(step)
         return step, returned

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tracetape.codec.canonical import differences, text_of, unordered_items
@@ -30,12 +30,14 @@ class Renaming:
         self.renamed = 0
         self._seen: list[Any] = []  # what gives a tree, and of what, in turn
 
-    def see(self, tree: Callable[[Any], Any], of: Any) -> None:
+    def see(self, *seen: Any) -> None:
         """The ids of the tree that `tree(of)` gives have their recorded names. It is read when a renaming is first
-        asked for."""
-        # Nothing is made for it, not even a pair: a replay of many calls would keep the collector busy with them.
-        self._seen.append(tree)
-        self._seen.append(of)
+        asked for.
+
+        seen:  `tree` and `of`, as often as there are such.
+        """
+        # Nothing of it is kept but these: a replay of many calls would keep the collector busy with pairs.
+        self._seen += seen
 
     def _settle(self) -> None:
         for tree, of in zip(self._seen[::2], self._seen[1::2], strict=True):

@@ -74,9 +74,11 @@ class Stub:
     def plainly(self) -> Returned | None:
         """What it returned, made of its text alone; None where that takes more. Raises what reading raises."""
         found = self._table.crossings.returned(self.position)
-        if found is None or may_be_tagged(found[0]):
+        if found is None:
             return None
         text, shape, is_ours = found
+        if "$" in text and may_be_tagged(text):
+            return None
         return Returned(orjson.loads(text) if is_ours else parse(text), shape)
 
     def plain_result(self) -> Any:
@@ -233,17 +235,17 @@ class StubTable:
             found = self._signatures[stub.position] = signature(stub.tree)
         return found
 
-    def same(self, boundary: str, parent: Crossing | None, text: bytes) -> Stubs | Stub | None:
-        """Those whose inputs are stored as this text, by its SHA-256: the only one that has it, else all that are
-        of that boundary and place. None where there is none."""
+    def same(self, boundary: str, parent: Crossing | None, text: bytes) -> Stubs | int | None:
+        """Those whose inputs are stored as this text, by its SHA-256: the position of the only one that has it,
+        else all that are of that boundary and place. None where there is none."""
         found = self._texts.get(text)
         if found is None:
             return None
-        place = self._place(parent)
+        place = -1 if parent is None else self._place(parent)
         if type(found) is not int:
             return self._same.get((boundary, place, text))
         is_there = self._parents[found] == place and self.crossings.boundary(found) == boundary
-        return Stub(self, found) if is_there else None
+        return found if is_there else None
 
     def equal_under(self, boundary: str, parent: Crossing | None, key: bytes) -> Stubs:
         return self._equal_in(boundary, key).get(self._place(parent), self._none)
