@@ -195,11 +195,20 @@ class RowCrossings(Crossings):
         return moment_of(self._claimed[row].crossing) if template is None else self._rows.moment(row, template)
 
     def follows(self, position: int, before: int | None) -> bool | None:
-        row, other = self._row_of[position], None if before is None else self._row_of[before]
+        row = self._row_of[position]
         template = self._templates[row]
-        if template is None or (other is not None and template is not self._templates[other]):
+        if template is None:
             return super().follows(position, before)
-        return self._rows.follows(row, other, template)
+        seq_before = self._rows.count_of(row, template.before_at)
+        if seq_before is None or before is None:
+            return None if seq_before is None else seq_before == 0
+        row = self._row_of[before]
+        other = self._templates[row]
+        if other is None:
+            return super().follows(position, before)
+        # Spans of one template are of one process.
+        is_here = other is template or other.crossing["process_id"] == template.crossing["process_id"]
+        return is_here and self._rows.count_of(row, other.seq_at) == seq_before
 
     def given(self, position: int) -> bytes | None:
         row = self._row_of[position]

@@ -139,23 +139,17 @@ class Rows:
 
     def moment(self, row: int, template: Template) -> Moment:
         """Of a row that is no whole span, once they have been counted."""
-        counts, first = self._counts, self._first_count[row]
-        seq, before = template.seq_at, template.before_at
         return Moment(
             self.starts[row],
             self.ends[row],
-            counts[first + seq] if seq >= 0 else None,
+            self.count_of(row, template.seq_at),
             template.crossing["process_id"],
-            counts[first + before] if before >= 0 else None,
+            self.count_of(row, template.before_at),
         )
 
-    def follows(self, row: int, other: int | None, template: Template) -> bool | None:
-        """What `Crossings.follows` gives for two rows of a template."""
-        if template.before_at < 0:
-            return None
-        counts, first, seq = self._counts, self._first_count, template.seq_at
-        before = counts[first[row] + template.before_at]
-        return before == 0 if other is None else seq >= 0 and before == counts[first[other] + seq]
+    def count_of(self, row: int, at: int) -> int | None:
+        """One of the numbers that a row's template speaks of, once they have been counted; None for -1."""
+        return None if at < 0 else self._counts[self._first_count[row] + at]
 
     def record(self, row: int) -> SpanRecord:
         template = self.templates[row]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from hashlib import sha256
 from pathlib import Path
 from unittest.mock import patch
 
@@ -101,6 +102,25 @@ def test_what_is_told_of_positions_is_what_the_crossings_say(run: Recording) -> 
     assert [crossings.moment(at) for at in range(24)] == [
         Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before) for one in listed
     ]
+    at_hand = Crossings(listed)
+    for told in ("given", "occurrence"):
+        assert [getattr(crossings, told)(at) for at in range(24)] == [
+            getattr(at_hand, told)(at) for at in range(24)
+        ]
+    assert [told and told[:2] for told in map(crossings.returned, range(24))] == [
+        told and told[:2] for told in map(at_hand.returned, range(24))
+    ]
+    assert (
+        list(crossings.texts())
+        == list(at_hand.texts())
+        == [sha256(one.input.text.encode()).digest() for one in listed if one.input is not None]
+    )
+    places = [(at, before) for at in range(24) for before in (None, *range(24))]
+    assert [crossings.follows(*place) for place in places] == [at_hand.follows(*place) for place in places]
+    if crossings.moment(0).seq_before is not None:
+        assert crossings.follows(0, None) is True
+        assert crossings.follows(1, 0) is True
+        assert crossings.follows(1, None) is False
     assert crossings.numbered("inner", 16) is listed[-1]
     assert crossings.numbered("inner", 17) is None
     assert crossings.numbered("inner", 0) is None
