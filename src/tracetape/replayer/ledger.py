@@ -8,7 +8,7 @@ from typing import Any
 
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Step
-from tracetape.replayer.matching import Asked, Match, find, may_follow
+from tracetape.replayer.matching import Asked, Match, find
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.stubs import Stub, Stubs, StubTable
@@ -47,25 +47,11 @@ class Ledger:
         """The match of a call, with its stub marked as used. A signal handler may call a boundary in the middle
         of this and take the same stub: then look again."""
         while True:
-            match = self.claim_equal(asked)
-            if match is not None:
-                return match
             match = find(self._table, asked, self._unused, self.renaming, self._lent)
             mine = object()
             if match.stub is None or self._used.setdefault(match.stub.position, mine) is mine:
                 self._name_ids(match, asked)
                 return match
-
-    def claim_equal(self, asked: Asked) -> Match | None:
-        """What `claim` finds first: the next of the equal ones. None where there is none, or where it may be
-        another task's."""
-        while True:
-            stubs = self._table.equal_under(asked.boundary, asked.under, asked.key)
-            start = self._start(stubs)
-            if start == len(stubs) or not may_follow(stubs[start], asked.before):
-                return None
-            if self.take(stubs[start]):
-                return Match("equal", stubs[start])
 
     def claim_same(self, boundary: str, under: Crossing | None, text: bytes, before: int | None) -> Match | None:
         """What `claim` finds for most calls, told by `next_same`."""
@@ -84,7 +70,7 @@ class Ledger:
         """
         table = self._table
         found = table.same(boundary, under, text)
-        if isinstance(found, Stubs):
+        if found is not None and not isinstance(found, int):
             start, positions = self._start(found), found.positions
             found = positions[start] if start < len(positions) else None
         if found is None or found in self._used or not table.crossings.follows(found, before):

@@ -18,7 +18,7 @@ from tracetape.replayer.renaming import Renaming
 from tracetape.replayer.signatures import signature, unlike
 from tracetape.replayer.stubs import Stub, Stubs, StubTable
 
-__all__ = ["Asked", "Match", "find", "may_follow", "unexplained"]
+__all__ = ["Asked", "Match", "find", "unexplained"]
 
 
 @dataclass(slots=True)
@@ -120,12 +120,12 @@ def find(
 def _next(stubs: Iterator[Stub], before: int | None) -> Stub | None:
     """Of equal ones that which followed the same call in its own task or thread, else the first."""
     first = next(stubs, None)
-    if first is None or may_follow(first, before):
+    if first is None or _may_follow(first, before):
         return first
     return next((stub for stub in islice(stubs, _READ) if before is not None and stub.follows(before)), first)
 
 
-def may_follow(stub: Stub, before: int | None) -> bool:
+def _may_follow(stub: Stub, before: int | None) -> bool:
     """Whether the recorded call followed that one in its own task or thread, as far as is known."""
     return before is None or stub.follows(before) is not False
 
