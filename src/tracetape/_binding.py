@@ -34,8 +34,10 @@ class Names:
         self._method = rest is not None and first in _RECEIVERS and "." in name
         self._whole = None if whole is None else _binder(whole)
         self._rest = None if rest is None else _binder(rest)
-        self.plain: Bind = partial(self.of, bound=False)
-        if self._whole is not None and not self._method:
+        self.plain: Bind
+        if self._whole is None or self._method:
+            self.plain = partial(self.of, bound=False)
+        else:
             self.plain = self._whole
 
     def of(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, bound: bool) -> Mapping[str, Any] | None:

@@ -28,6 +28,7 @@ from tracetape.recorder.mode import Recorder, on_host
 from tracetape.semconv.names import KINDS
 
 if TYPE_CHECKING:
+    from tracetape._frames import ReplaySession
     from tracetape.recorder.run import Run
 
 __all__ = ["boundary", "checkpoint", "effect"]
@@ -234,7 +235,7 @@ def _mode() -> Mode | None:
         return Recorder(BARE, runs, runs[-1].settings)
     replay = _sessions.replay_alone()
     if replay is not None:
-        return on_host(replay.mode) if replay.emits and host.present() else replay.mode
+        return _replaying(replay)
     if _sessions.idle():
         return on_host() if host.present() else None
     if not _sessions.has_looked():
@@ -248,6 +249,10 @@ def _mode() -> Mode | None:
         return on_host() if host.present() else None
     if runs:
         return Recorder(replay.mode, runs, runs[-1].settings)
+    return _replaying(replay)
+
+
+def _replaying(replay: ReplaySession) -> Mode:
     return on_host(replay.mode) if replay.emits and host.present() else replay.mode
 
 

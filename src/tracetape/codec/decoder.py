@@ -26,11 +26,11 @@ _DIGITS = bytes(48 if 48 <= one <= 57 else 32 for one in range(256))
 _LONG_NUMBER = b"0" * 19
 
 
-def parse(text: str | bytes) -> Tree:
+def parse(text: str) -> Tree:
     """JSON text as a tree, whoever wrote it. Raises ValueNotRebuilt where it is none."""
     try:
         try:
-            utf8 = text if type(text) is bytes else text.encode()  # type: ignore[union-attr]
+            utf8 = text.encode()
             if not may_be_rounded(utf8):
                 return orjson.loads(utf8)
         except (UnicodeEncodeError, orjson.JSONDecodeError):

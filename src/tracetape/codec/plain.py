@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from _thread import _count as _others
 from math import isfinite
+from threading import active_count
 from typing import Any
 
 import orjson
@@ -28,9 +28,11 @@ def plain_json(value: Any) -> bytes | None:
     """The stored text of a value that is its own stored form; None for another.
 
     Where there are other threads, one could put a tuple where a list was, after it was looked at and before it is
-    written, which is one step for all of them. So it is looked at again: what changed in between is refused.
+    written, which is one step for all of them. So it is looked at again, and what has changed is refused (but for
+    what was changed and put back: each takes a turn of another thread, and both would have to come in the middle
+    of these few microseconds).
     """
-    alone = not _others()
+    alone = active_count() == 1
     try:
         if not is_plain(value):
             return None

@@ -8,7 +8,7 @@ from typing import NamedTuple, overload
 
 from tracetape.model.crossing import EXACT, Crossing
 
-__all__ = ["Crossings", "Moment", "Stored", "moment_of", "returned_by", "text_of"]
+__all__ = ["Crossings", "Moment", "Stored", "input_digest_of", "moment_of", "returned_by"]
 
 
 Stored = tuple[str, str, bool]
@@ -113,14 +113,17 @@ class Crossings(Sequence[Crossing]):
         other = self.moment(before)
         return (one.process_id, one.seq_before) == (other.process_id, other.seq)
 
-    def given(self, position: int) -> bytes | None:
-        """The stored text of the inputs, as UTF-8; None where there is none."""
+    def has_input(self, position: int) -> bool:
+        return self._listed[position].input is not None
+
+    def input_utf8(self, position: int) -> bytes | None:
+        """The text that the inputs are stored as; None where none are."""
         payload = self._listed[position].input
         return None if payload is None else payload.text.encode()
 
-    def texts(self) -> Sequence[bytes | None]:
-        """By position, the SHA-256 of what `given` gives."""
-        return list(map(text_of, self._listed))
+    def input_digests(self) -> Sequence[bytes | None]:
+        """By position, the SHA-256 of that text."""
+        return list(map(input_digest_of, self._listed))
 
 
 def moment_of(one: Crossing) -> Moment:
@@ -128,8 +131,8 @@ def moment_of(one: Crossing) -> Moment:
     return Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before)
 
 
-def text_of(one: Crossing) -> bytes | None:
-    """What `Crossings.texts` has for a crossing at hand."""
+def input_digest_of(one: Crossing) -> bytes | None:
+    """What `Crossings.input_digests` has for a crossing at hand."""
     return None if one.input is None else bytes.fromhex(one.input.digest.removeprefix("sha256:"))
 
 

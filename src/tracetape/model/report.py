@@ -47,7 +47,9 @@ class Step:
     mode:      `stub`, `live`, `patched`, `halted`.
     inputs:    the arguments by name, as they came in the replay: a copy made before the call.
     came_back: gives the result; None where there is none (yet). has_result tells that from a result of None.
-    result, error:  how it ended. The result of a stub of plain values is made anew whenever it is asked for.
+    result, error:  how it ended. The result of a stub that returned what JSON has words for is read from the
+               recording whenever it is asked for: as it was served, whatever the program has made of it. Raises
+               SourceError where the recording's file is no longer what was loaded.
     found:     what it was matched with, or None; it gives the crossing. recorded: that crossing.
     changes:   where its inputs differ from the recorded ones.
     outcome_changes:  of a live one: where its outcome differs from the recorded one.
@@ -57,10 +59,10 @@ class Step:
     """
 
     boundary: str
-    numbered: str
+    numbered: str = field(repr=False)
     kind: str
     mode: str
-    as_came: Callable[[], Mapping[str, Any]]
+    as_came: Callable[[], Mapping[str, Any]] = field(repr=False)
     found: RecordedCall | None = None
     changes: tuple[Difference, ...] = ()
     outcome_changes: tuple[Difference, ...] = ()
@@ -68,13 +70,13 @@ class Step:
     stale: bool = False
     moved: bool = False
     after_cut: bool = False
-    came_back: Callable[[], Any] | None = None
+    came_back: Callable[[], Any] | None = field(default=None, repr=False)
     error: BaseException | None = None
     parent: Step | None = field(default=None, repr=False)
 
     @property
     def number(self) -> str:
-        return str(self.found.occurrence) if self.found is not None and not self.numbered else self.numbered
+        return self.numbered or ("" if self.found is None else str(self.found.occurrence))
 
     @property
     def name(self) -> str:

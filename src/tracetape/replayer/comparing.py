@@ -15,7 +15,7 @@ from tracetape.replayer.ledger import Ledger
 from tracetape.replayer.matching import Asked, Match, unexplained
 from tracetape.replayer.outcomes import outcome_changes, recorded_shape, tree_of
 from tracetape.replayer.renaming import Renaming
-from tracetape.replayer.stubs import StubTable
+from tracetape.replayer.stubs import Stub, StubTable
 
 __all__ = ["compare"]
 
@@ -34,18 +34,14 @@ def compare(a: Recording, b: Recording) -> list[Divergence]:
         if not isinstance(one, Recording):
             raise UsageError(f"compare takes two Recordings, not {one!r}: tracetape.load(…) reads one")
     renaming = Renaming()
-    ledger = Ledger(StubTable.of(a, ReplayPlan(), IgnorePaths(())), renaming)
-    pairs: dict[Crossing, Crossing | None] = {}
-    places: dict[Crossing, int] = {}  # of what those are paired with
+    ledger = Ledger(StubTable.of(a, ReplayPlan(), IgnorePaths(())), renaming, [])
+    pairs: dict[Crossing, Stub | None] = {}
     calls = {(one.process_id, one.seq): one for one in b.crossings}
     found: list[Divergence] = []
     for crossing in b.crossings:
         before = calls.get((crossing.process_id, crossing.seq_before)) if crossing.seq_before is not None else None
-        at = places.get(before) if before is not None else None
-        match = ledger.claim(_asked(crossing, pairs, at))
-        pairs[crossing] = match.stub.crossing if match.stub else None
-        if match.stub is not None:
-            places[crossing] = match.stub.position
+        match = ledger.claim(_asked(crossing, pairs, before))
+        pairs[crossing] = match.stub
         found += _divergences(crossing, match, renaming)
     for stub in ledger.unasked():
         name = stub.crossing.name
@@ -53,17 +49,19 @@ def compare(a: Recording, b: Recording) -> list[Divergence]:
     return found
 
 
-def _asked(crossing: Crossing, pairs: dict[Crossing, Crossing | None], before: int | None) -> Asked:
+def _asked(crossing: Crossing, pairs: dict[Crossing, Stub | None], before: Crossing | None) -> Asked:
     tree = tree_of(crossing.input)
     parent = crossing.parent
-    under = pairs.get(parent) if parent is not None else None
+    around = pairs.get(parent) if parent is not None else None
+    last = pairs.get(before) if before is not None else None
+    under = None if around is None else around.crossing
     return Asked(
         crossing.boundary,
         lambda: tree,
         match_key(tree),
         under,
         loose=parent is not None and under is None,
-        before=before,
+        before=None if last is None else last.position,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tracetape.model.crossing import Crossing
 from tracetape.model.report import Step
+from tracetape.replayer.indexes import Queue
 from tracetape.replayer.matching import Asked, Match, find
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.renaming import Renaming
@@ -21,82 +22,80 @@ class Ledger:
     in between all the same.
 
     renaming:  of the generated ids; None where they must be the recorded ones.
+    steps:     are added to, as calls are entered.
     """
 
-    def __init__(self, table: StubTable, renaming: Renaming | None) -> None:
-        self._table, self.renaming = table, renaming
+    def __init__(self, table: StubTable, renaming: Renaming | None, steps: list[Step]) -> None:
+        self.table, self.renaming = table, renaming
         self._used: dict[int, object] = {}  # by position, as the next
         self._lent: dict[int, Step] = {}
-        self._first_unused: dict[int, int] = {}  # by the identity of the table's own lists
         self._new: Counter[str] = Counter()
-        self._entered: list[Step] = []
+        self._entered = steps
         self._steps: dict[tuple[str, str], Step] = {}  # of the first so many of those
         self._told = 0
-
-    @property
-    def table(self) -> StubTable:
-        return self._table
-
-    @table.setter
-    def table(self, table: StubTable) -> None:
-        """The same stubs, compared otherwise."""
-        self._table = table
-        self._first_unused.clear()
 
     def claim(self, asked: Asked) -> Match:
         """The match of a call, with its stub marked as used. A signal handler may call a boundary in the middle
         of this and take the same stub: then look again."""
         while True:
-            match = find(self._table, asked, self._unused, self.renaming, self._lent)
-            mine = object()
-            if match.stub is None or self._used.setdefault(match.stub.position, mine) is mine:
+            match = self._found(asked)
+            if match.stub is None or self._mark(match.stub.position):
                 self._name_ids(match, asked)
                 return match
 
-    def claim_same(self, boundary: str, under: Crossing | None, text: bytes, before: int | None) -> Match | None:
+    def _found(self, asked: Asked) -> Match:
+        if asked.digest is not None and self.table.is_indexing(asked.boundary):
+            position = self._next_of(asked.boundary, asked.under, asked.digest)
+            if position is not None and position not in self._used:
+                return Match("equal", Stub(self.table, position))
+        return find(self.table, asked, self._unused, self.renaming, self._lent)
+
+    def claim_same(self, boundary: str, under: Crossing | None, digest: bytes, before: int | None) -> Match | None:
         """What `claim` finds for most calls, told by `next_same`."""
         while True:
-            stub = self.next_same(boundary, under, text, before)
+            stub = self.next_same(boundary, under, digest, before)
             if stub is None:
                 return None
-            if self.take(stub):
+            if self._mark(stub.position):
+                if self.renaming is not None:
+                    self.renaming.see(_compared_of, stub)
                 return Match("equal", stub)
 
-    def next_same(self, boundary: str, under: Crossing | None, text: bytes, before: int | None) -> Stub | None:
+    def next_same(self, boundary: str, under: Crossing | None, digest: bytes, before: int | None) -> Stub | None:
         """The stub of a call whose inputs are stored as the same text, byte for byte, and which came next in the
         same task or thread too: that it is, whatever others are equal. None where another might be meant.
 
-        text:  its SHA-256. The other parameters are those of `Asked`.
+        The parameters are those of `Asked`.
         """
-        table = self._table
-        found = table.same(boundary, under, text)
-        if found is not None and not isinstance(found, int):
-            start, positions = self._start(found), found.positions
-            found = positions[start] if start < len(positions) else None
-        if found is None or found in self._used or not table.crossings.follows(found, before):
+        position = self._next_of(boundary, under, digest)
+        if position is None or position in self._used or not self.table.crossings.follows(position, before):
             return None
-        return Stub(table, found)
+        return Stub(self.table, position)
 
-    def take(self, stub: Stub) -> bool:
-        """Mark the stub of an equal call as used. False where somebody else has been faster."""
-        mine = object()
-        if self._used.setdefault(stub.position, mine) is not mine:
-            return False
-        if self.renaming is not None:
-            self.renaming.see(_compared_of, stub)
-        return True
+    def _next_of(self, boundary: str, under: Crossing | None, digest: bytes) -> int | None:
+        """The position of the first one there with that digest that may be unused."""
+        table = self.table
+        found = table.by_digest.find(boundary, -1 if under is None else table.place(under), digest)
+        if found is None or isinstance(found, int):
+            return found
+        start, positions = self._start(found), found.positions
+        return positions[start] if start < len(positions) else None
 
     def claim_next(self, boundary: str, under: Crossing | None) -> Match:
         """The first that has answered nobody, whatever its inputs: under the same parent, else anywhere."""
         while True:
-            here, anywhere = self._table.under(boundary, under), self._table.named(boundary)
+            here, anywhere = self.table.under(boundary, under), self.table.named(boundary)
             free = (stub for stubs in (here, anywhere) for stub in self._unused(stubs))
             stub = next((stub for stub in free if stub.position not in self._lent), None)
             if stub is None:
                 return Match("unrecorded")
-            mine = object()
-            if self._used.setdefault(stub.position, mine) is mine:
+            if self._mark(stub.position):
                 return Match("equal", stub)
+
+    def _mark(self, position: int) -> bool:
+        """Note that a stub is used. False where somebody else has been faster."""
+        mine = object()
+        return self._used.setdefault(position, mine) is mine
 
     def _name_ids(self, match: Match, asked: Asked) -> None:
         stub, renaming = match.stub, self.renaming
@@ -108,16 +107,14 @@ class Ledger:
             renaming.see(_compared_of, stub)
 
     def use(self, step: Step, stub: Stub) -> bool:
-        """`take`, `enter` and `served`, for a call that is served what was recorded. False as `take` is."""
-        position, mine = stub.position, object()
-        if self._used.setdefault(position, mine) is not mine:
+        """Mark the stub of an equal call as used, and enter the step, which is served what was recorded. False
+        where somebody else has been faster."""
+        if not self._mark(stub.position):
             return False
         if self.renaming is not None:
-            self.renaming.see(_compared_of, stub, _outcome_of, stub)
-        if self._lent:
-            self.enter(step, stub)
-        else:
-            self._entered.append(step)
+            self.renaming.see(_compared_of, stub)
+            self.renaming.see(_outcome_of, stub)
+        self.enter(step, stub)
         return True
 
     def served(self, stub: Stub) -> None:
@@ -139,14 +136,14 @@ class Ledger:
             del self._used[stub.position]
         elif self._lent and (other := self._lent.pop(stub.position, None)) is not None:
             self._number(other)
-            self._told = 0
 
     def _number(self, step: Step) -> None:
         self._new[step.boundary] += 1
         step.numbered = f"new@{self._new[step.boundary]}"
+        self._steps[step.boundary, step.numbered] = step
 
     def step(self, boundary: str, number: str) -> Step | None:
-        # Most replays are never asked: the table is made then.
+        # Most replays are never asked: it is told here what has been entered since.
         entered = len(self._entered)
         for step in self._entered[self._told : entered]:
             self._steps[step.boundary, step.number] = step
@@ -162,16 +159,15 @@ class Ledger:
 
     def unasked(self) -> Iterator[Stub]:
         """The stubs that nobody has asked for, in start order."""
-        return (stub for stub in self._table.stubs if not self.is_taken(stub))
+        return (stub for stub in self.table.stubs if not self.is_taken(stub))
 
-    def _start(self, stubs: Stubs) -> int:
+    def _start(self, stubs: Stubs | Queue) -> int:
         """Of the first one that nobody has asked for; starts behind those that are known to be used, so that the
         thousandth of a thousand identical calls is found as fast as the first."""
-        start = self._first_unused.get(id(stubs), 0)
-        positions, used = stubs.positions, self._used
+        positions, used, start = stubs.positions, self._used, stubs.start
         while start < len(positions) and positions[start] in used:
             start += 1
-        self._first_unused[id(stubs)] = start
+        stubs.start = start
         return start
 
     def _unused(self, stubs: Stubs) -> Iterator[Stub]:

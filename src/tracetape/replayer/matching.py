@@ -30,6 +30,7 @@ class Asked:
     loose:  that call ran live or is unrecorded, so that its inside may have changed: the search goes on
             anywhere.
     before: the position of the recorded call that the one before it in the same task or thread was matched with.
+    digest: SHA-256 of the text that its inputs are stored as, where they are compared as they are.
     """
 
     boundary: str
@@ -38,6 +39,7 @@ class Asked:
     under: Crossing | None
     loose: bool
     before: int | None = None
+    digest: bytes | None = None
     _tree: Any = field(default=None, init=False, repr=False)
 
     @property

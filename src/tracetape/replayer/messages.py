@@ -218,6 +218,14 @@ def not_rebuilt(name: str, why: str) -> str:
     )
 
 
+def inputs_not_read(name: str, why: str) -> str:
+    return _lines(
+        f"{name}: cannot be compared with the recorded calls, for what one of them was called with cannot be read",
+        why,
+        "nothing was run for real",
+    )
+
+
 def not_stored(name: str, path: str, type_name: str) -> str:
     return _lines(
         f"{path} of the outcome of {name} was used, a {type_name}, which could not be stored",

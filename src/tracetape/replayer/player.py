@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
@@ -64,7 +64,7 @@ class Player:
     def __init__(self, session: ReplaySession, recording: Recording, options: Options, report: Report) -> None:
         self._session, self._options, self._report = session, options, report
         table = StubTable.of(recording, options.plan, options.ignore)
-        self.ledger = Ledger(table, None if options.strict else Renaming())
+        self.ledger = Ledger(table, None if options.strict else Renaming(), report.steps)
         self.adopted = Adopted.of(recording.crossings)
         self._planned = frozenset(entry.boundary for entry in options.plan.entries)
         self._last = LastStep()
@@ -127,6 +127,8 @@ class Player:
             return (yield from BARE.cross(call))
         try:
             step, outcome = self._take(call)
+        except SourceError as error:
+            self.halt("unusable", name, messages.inputs_not_read(name, str(error)))
         except Exception as error:  # noqa: BLE001
             self._fail(name, error)
         call.replayed = Replayed(step.mode, step)
@@ -186,15 +188,8 @@ class Player:
         """The step of a call, and its outcome where it is answered without running."""
         spec = call.spec
         frame = self._frame(spec.name)
-        inputs = call.arguments if spec.input is None else self._keying.inputs(spec, call.arguments)
         boundary = spec.name if self.adopted is None else self.adopted.boundary(spec)
-        if self.adopted is None:
-            given = self._keying.given(spec, inputs)
-        else:
-            given = self._keying.adopted(self.adopted, spec, boundary, inputs)
-            note = messages.key_not_asked(spec.name)
-            if spec.key is not None and note not in self._report.notes:
-                self._report.notes.append(note)
+        given = self._given(spec, boundary, call.arguments)
         inside = frame.step
         if inside is None and self.adopted is None and spec.name not in self._planned:
             served = self._at_once(call, given)
@@ -221,7 +216,6 @@ class Player:
             if entry is not None and entry.mode != "stub" and entry.boundary != boundary:
                 self._cut_at(stub)
             self.ledger.enter(step, stub, lends=match.kind == "changed" and decision.action in ("serve", "patch"))
-            self._report.steps.append(step)
             self._last.set(step)
             if match.renamed and self.ledger.renaming is not None:
                 self._report.renamed_ids = self.ledger.renaming.renamed
@@ -238,6 +232,15 @@ class Player:
             self._cut = f"{step.name} was patched"
         return step, self._outcome(spec, step, stub, entry if decision.action == "patch" else None)
 
+    def _given(self, spec: BoundarySpec, boundary: str, arguments: Mapping[str, Any]) -> Given:
+        inputs = self._keying.inputs(spec, arguments)
+        if self.adopted is None:
+            return self._keying.given(spec, inputs)
+        told = messages.key_not_asked(spec.name)
+        if spec.key is not None and told not in self._report.notes:
+            self._report.notes.append(told)
+        return self._keying.adopted(self.adopted, spec, boundary, inputs)
+
     def _claimed(self, boundary: str, given: Given, under: Crossing | None, loose: bool) -> Match:
         before = self._last.position()
         if not given.compared:
@@ -246,7 +249,7 @@ class Player:
             match = self.ledger.claim_same(boundary, under, given.digest, before)
             if match is not None:
                 return match
-        return self.ledger.claim(Asked(boundary, given.tree, given.key, under, loose, before))
+        return self.ledger.claim(Asked(boundary, given.tree, given.key, under, loose, before, given.digest))
 
     def _at_once(self, call: Call, given: Given) -> tuple[Step, Outcome] | None:
         """What most calls are: at the top, and as the next recorded one, which returned a value that JSON has
@@ -269,7 +272,6 @@ class Player:
         with self._lock:
             if not self.ledger.use(step, stub):
                 return None
-            self._report.steps.append(step)
             self._last.set(step)
         return step, returned
 

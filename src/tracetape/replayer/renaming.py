@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tracetape.codec.canonical import differences, text_of, unordered_items
@@ -30,14 +30,11 @@ class Renaming:
         self.renamed = 0
         self._seen: list[Any] = []  # what gives a tree, and of what, in turn
 
-    def see(self, *seen: Any) -> None:
+    def see(self, tree: Callable[[Any], Any], of: Any) -> None:
         """The ids of the tree that `tree(of)` gives have their recorded names. It is read when a renaming is first
-        asked for.
-
-        seen:  `tree` and `of`, as often as there are such.
-        """
-        # Nothing of it is kept but these: a replay of many calls would keep the collector busy with pairs.
-        self._seen += seen
+        asked for."""
+        # At once, and no pair of it is kept: a replay of many calls would keep the collector busy with them.
+        self._seen += (tree, of)
 
     def _settle(self) -> None:
         for tree, of in zip(self._seen[::2], self._seen[1::2], strict=True):

@@ -30,15 +30,17 @@ class LastStep:
             _last.set((self._token, None if step.found is None else step.found.position))
 
     def position(self) -> int | None:
-        """Of the recorded call that it was matched with; None where there is none, or the last call was another
-        replay's."""
+        """Of the recorded call that it was matched with; None where there was no call, or it was another replay's,
+        or is not recorded."""
         last = _last.get()
         return last[1] if last is not None and last[0] is self._token else None
 
 
 def note(step: Step, outcome: Outcome, items: Iterable[Any]) -> None:
-    """How the step ended. items: of a stream, those that came."""
+    """How the step ended, where that is not told by the recording. items: of a stream, those that came."""
     step.error = outcome.error if isinstance(outcome, (Raised, Streamed, Cancelled)) else None
+    if step.came_back is not None:
+        return
     if isinstance(outcome, Returned):
         step.came_back = partial(_itself, outcome.value)
     elif isinstance(outcome, Streamed):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import orjson
@@ -21,6 +20,7 @@ from tracetape.model.plan import ReplayPlan
 from tracetape.model.recording import Recording
 from tracetape.replayer.cutting import after_cut
 from tracetape.replayer.generated_ids import masked
+from tracetape.replayer.indexes import ByDigest, Index
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.signatures import Signature, signature
 
@@ -77,12 +77,12 @@ class Stub:
         if found is None:
             return None
         text, shape, is_ours = found
-        if "$" in text and may_be_tagged(text):
+        if may_be_tagged(text):
             return None
         return Returned(orjson.loads(text) if is_ours else parse(text), shape)
 
     def plain_result(self) -> Any:
-        """The value of that."""
+        """The value of what `plainly` gives, which has to be something."""
         returned = self.plainly()
         return None if returned is None else returned.value
 
@@ -93,8 +93,8 @@ class Stub:
 
     @property
     def has_inputs(self) -> bool:
-        """The same, told without making the key."""
-        return self._table.crossings.given(self.position) is not None
+        """Whether any were recorded."""
+        return self._table.crossings.has_input(self.position)
 
     @property
     def after_cut(self) -> bool:
@@ -108,12 +108,12 @@ class Stub:
 
 
 class Stubs(Sequence[Stub]):
-    """Some of a table's stubs, in start order."""
+    """Some of a table's stubs, in start order. start: as of a Queue."""
 
-    __slots__ = ("_table", "positions")
+    __slots__ = ("_table", "positions", "start")
 
     def __init__(self, table: StubTable, positions: Sequence[int]) -> None:
-        self._table, self.positions = table, positions
+        self._table, self.positions, self.start = table, positions, 0
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -133,11 +133,13 @@ class Stubs(Sequence[Stub]):
 
 
 class StubTable:
-    """All stubs of a recording. Immutable: what has been used up is known to the ledger alone. The sequences that
-    it gives are its own: the same one for the same question.
+    """All stubs of a recording. Immutable, but for the `start` of its sequences: what has been used up is known to
+    the ledger alone. The sequences that it gives are its own: the same one for the same question.
 
-    after:  by position. keys: by position, as far as they are known. keyed: what is compared of those whose
-    boundary is compared by another tree than its inputs.
+    after:      by position.
+    keys:       by position, as far as they are known.
+    keyed:      by position, what is compared of those whose boundary is compared by another tree than its inputs.
+    by_digest:  finds stubs by the text of their inputs.
     """
 
     def __init__(
@@ -147,33 +149,27 @@ class StubTable:
         ignore: IgnorePaths,
         keys: dict[int, bytes | None],
         keyed: Mapping[int, Any],
+        by_digest: ByDigest,
     ) -> None:
-        self.crossings, self.after = crossings, after
+        self.crossings, self.after, self.by_digest = crossings, after, by_digest
         self._ignore, self._keys, self._keyed = ignore, keys, keyed
         self.stubs = Stubs(self, range(len(crossings)))
         self._none = Stubs(self, ())
         self._parents = crossings.parents()
         self._signatures: dict[int, Signature] = {}
-        self._texts = _Index(crossings.texts())
-        self._same: dict[tuple[str, int, bytes], Stubs] = {}
         # Of each boundary by key, which is made of the inputs: when one is first asked for.
-        self._positions: dict[str, _Index] = {}
+        self._by_key: dict[str, Index] = {}
+        self._indexing: set[str] = set()
         self._equal: dict[tuple[str, bytes], dict[int | None, Stubs]] = {}
         self._under: dict[str, dict[int, Stubs]] = {}
         self._named: dict[str, Stubs] = {}
         # By the sequence that it is made of: those of each text but for ids. Made when one is first looked for so.
         self._alike: dict[int, dict[bytes, Stubs]] = {}
-        # Now, of texts that several have: a signal handler that asks in the middle would begin it anew.
-        for text, positions in self._texts.several():
-            places: dict[tuple[str, int], list[int]] = {}
-            for position in positions:
-                places.setdefault((crossings.boundary(position), self._parents[position]), []).append(position)
-            for (boundary, place), some in places.items():
-                self._same[boundary, place, text] = Stubs(self, some)
 
     @classmethod
     def of(cls, recording: Recording, plan: ReplayPlan, ignore: IgnorePaths) -> StubTable:
-        return cls(recording.crossings, after_cut(recording.crossings, plan), ignore, {}, {})
+        crossings = recording.crossings
+        return cls(crossings, after_cut(crossings, plan), ignore, {}, {}, ByDigest(crossings))
 
     def with_cut(self, position: int) -> StubTable:
         """The same stubs, with those after the cut too that started no earlier than that one ended."""
@@ -184,7 +180,7 @@ class StubTable:
             known or (one != position and self.crossings.moment(one).started >= ended)
             for one, known in enumerate(self.after)
         ]
-        return StubTable(self.crossings, after, self._ignore, self._keys, self._keyed)
+        return StubTable(self.crossings, after, self._ignore, self._keys, self._keyed, self.by_digest)
 
     def compared_by(self, boundary: str, compared: Callable[[Mapping[str, Any]], Any]) -> StubTable:
         """The same stubs, those of one boundary compared by the tree that `compared` makes of their inputs. Raises
@@ -196,7 +192,7 @@ class StubTable:
                 # Kept: the program's function is asked once, and not while anything is locked.
                 tree = self._ignore.prune(canonical(compared(crossing.inputs)))
                 keyed[position], keys[position] = tree, match_key(tree)
-        return StubTable(self.crossings, self.after, self._ignore, keys, keyed)
+        return StubTable(self.crossings, self.after, self._ignore, keys, keyed, self.by_digest)
 
     def tree(self, position: int) -> Any:
         """What the inputs of a stub are compared by; None where there are none."""
@@ -213,7 +209,7 @@ class StubTable:
             tree = self.tree(position)
             key = None if tree is None else match_key(tree)
         else:
-            utf8 = self.crossings.given(position)
+            utf8 = self.crossings.input_utf8(position)
             key = None if utf8 is None else key_of_text(utf8)
         return self._keys.setdefault(position, key)
 
@@ -235,20 +231,13 @@ class StubTable:
             found = self._signatures[stub.position] = signature(stub.tree)
         return found
 
-    def same(self, boundary: str, parent: Crossing | None, text: bytes) -> Stubs | int | None:
-        """Those whose inputs are stored as this text, by its SHA-256: the position of the only one that has it,
-        else all that are of that boundary and place. None where there is none."""
-        found = self._texts.get(text)
-        if found is None:
-            return None
-        place = -1 if parent is None else self._place(parent)
-        if type(found) is not int:
-            return self._same.get((boundary, place, text))
-        is_there = self._parents[found] == place and self.crossings.boundary(found) == boundary
-        return found if is_there else None
+    def is_indexing(self, boundary: str) -> bool:
+        """Whether this is asked in the middle of making the keys of a boundary, as a signal handler may: it would
+        begin that anew, and so would the next one."""
+        return boundary in self._indexing
 
     def equal_under(self, boundary: str, parent: Crossing | None, key: bytes) -> Stubs:
-        return self._equal_in(boundary, key).get(self._place(parent), self._none)
+        return self._equal_in(boundary, key).get(self.place(parent), self._none)
 
     def equal_anywhere(self, boundary: str, key: bytes) -> Stubs:
         return self._equal_in(boundary, key).get(None, self._none)
@@ -261,7 +250,7 @@ class StubTable:
                 places.setdefault(self._parents[position], []).append(position)
             found = {place: Stubs(self, positions) for place, positions in places.items()}
             found = self._under.setdefault(boundary, found)
-        return found.get(self._place(parent), self._none)
+        return found.get(self.place(parent), self._none)
 
     def named(self, boundary: str) -> Stubs:
         found = self._named.get(boundary)
@@ -273,11 +262,7 @@ class StubTable:
         """Those of a boundary with a key: by place, and all of them (None)."""
         found = self._equal.get((boundary, key))
         if found is None:
-            index = self._positions.get(boundary)
-            if index is None:
-                named = self.crossings.named(boundary)
-                index = self._positions.setdefault(boundary, _Index(map(self.key, named), named))
-            positions = index.get(key, ())
+            positions = self._index(boundary).get(key, ())
             places: dict[int | None, list[int]] = {}
             for position in (positions,) if isinstance(positions, int) else positions:
                 places.setdefault(self._parents[position], []).append(position)
@@ -287,27 +272,20 @@ class StubTable:
                 found = self._equal.setdefault((boundary, key), found)
         return found
 
-    def _place(self, parent: Crossing | None) -> int:
+    def _index(self, boundary: str) -> Index:
+        index = self._by_key.get(boundary)
+        if index is None:
+            self._indexing.add(boundary)
+            try:
+                made = Index((one, self.key(one)) for one in self.crossings.named(boundary))
+                index = self._by_key.setdefault(boundary, made)
+            finally:
+                self._indexing.discard(boundary)
+        return index
+
+    def place(self, parent: Crossing | None) -> int:
         """The position of a parent; -1 at the top."""
         if parent is None:
             return -1
         position = self.crossings.position(parent)
         return -2 if position is None else position
-
-
-class _Index(dict[bytes, "int | list[int]"]):
-    """By key, the only position that has it, or all of them in order."""
-
-    def __init__(self, keys: Iterable[bytes | None], positions: Iterable[int] | None = None) -> None:
-        known = self.setdefault
-        for position, key in zip(count() if positions is None else positions, keys, strict=False):
-            if key is not None:
-                found = known(key, position)
-                if found != position:
-                    if isinstance(found, list):
-                        found.append(position)
-                    else:
-                        self[key] = [found, position]
-
-    def several(self) -> Iterator[tuple[bytes, list[int]]]:
-        return ((key, found) for key, found in self.items() if isinstance(found, list))

@@ -120,7 +120,8 @@ class Tape:
     def captured_result(self, boundary: str, number: int | str = 1) -> Any:
         """The result of a step; raises the step's error where it ended in one.
 
-        Raises UsageError where there is no such step, or it has no result: it halted, or has not ended.
+        Raises UsageError where there is no such step, or it has no result: it halted, or has not ended;
+        SourceError where that has to be read from a file which is no longer what was loaded.
         """
         __tracebackhide__ = True
         step = self[boundary, number]

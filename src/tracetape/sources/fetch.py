@@ -1,9 +1,10 @@
-"""Opens files: with `rereading`, `remote` the only I/O of reading."""
+"""Opens files, to be read from their beginning."""
 
 from __future__ import annotations
 
 import io
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ def opened(source: Path | Blob, room: Room | None = None) -> Iterator[Stream]:
     `unpack.unpacked` does.
     """
     if isinstance(source, Blob):
-        with source.open() as chunks, _stream(source.name, chunks, Budget(source.name), plain=False) as stream:
+        with source.open() as chunks, _stream(source.name, chunks, Budget(source.name)) as stream:
             yield stream
         return
     try:
@@ -138,15 +139,15 @@ def opened(source: Path | Blob, room: Room | None = None) -> Iterator[Stream]:
             with io.BufferedReader(lines, _CHUNK) as reader:
                 yield Stream(str(source), reader, budget, True, whole)
             return
-        with _stream(str(source), _chunks(file, source), Budget(str(source)), plain=False) as stream:
+        with _stream(str(source), _chunks(file, source), Budget(str(source))) as stream:
             yield stream
 
 
 @contextmanager
-def _stream(name: str, chunks: Iterator[bytes], budget: Budget, *, plain: bool) -> Iterator[Stream]:
+def _stream(name: str, chunks: Iterator[bytes], budget: Budget) -> Iterator[Stream]:
     counted = unpacked(_counted(chunks, budget), budget)
     with io.BufferedReader(_Chunks(counted), _CHUNK) as reader:
-        yield Stream(name, reader, budget, plain)
+        yield Stream(name, reader, budget, plain=False)
 
 
 def _counted(chunks: Iterator[bytes], budget: Budget) -> Iterator[bytes]:
@@ -168,13 +169,16 @@ _KEPT = 16 * 2**20
 
 
 def _whole(raw: io.FileIO, room: Room) -> bytes:
-    """All of a file; b"" where there is no room for it."""
-    if os.fstat(raw.fileno()).st_size > room.left:
+    """All of a file; b"" where there is no room for it, or it has no size (a device, which has no end either)."""
+    found = os.fstat(raw.fileno())
+    if not stat.S_ISREG(found.st_mode) or found.st_size > room.left:
         return b""
+    parts, left = [], found.st_size  # what is written meanwhile is no part of it
     raw.seek(0)
-    whole = raw.readall()
-    if len(whole) > room.left:  # it grows
-        return b""
+    while left and (part := raw.read(left)):
+        parts.append(part)
+        left -= len(part)
+    whole = b"".join(parts)
     room.left -= len(whole)
     return whole
 

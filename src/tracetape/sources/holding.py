@@ -15,7 +15,7 @@ from tracetape.model.span import SpanRecord
 from tracetape.sources.formats import Format
 from tracetape.sources.payload_checks import content_gaps
 from tracetape.sources.records import Record
-from tracetape.sources.rereading import Strings, line_at
+from tracetape.sources.rereading import Strings, line_at, line_of
 
 __all__ = ["HeldString", "HeldText", "Lines", "held"]
 
@@ -122,10 +122,11 @@ class Lines:
         self._kept: dict[tuple[Path, int, int], list[SpanRecord]] = {}
 
     def span(
-        self, path: Path, place: tuple[int, int], number: int, ids: tuple[str, str], how: Format
+        self, path: Path, whole: bytes, place: tuple[int, int], number: int, ids: tuple[str, str], how: Format
     ) -> SpanRecord | None:
         """The span of a line; None where it is not there any more.
 
+        whole:   all that was read of the file, where that is kept.
         place:   where the line begins, and how long it is. number: which of its spans it is, from 0, as a line
                  may hold a span twice. ids: of the trace and of the span. how: the format.
 
@@ -134,7 +135,7 @@ class Lines:
         key = (path, *place)
         spans = self._kept.pop(key, None)
         if spans is None:
-            content = line_at(path, place)
+            content = line_of(whole[place[0] : sum(place)]) if whole else line_at(path, place)
             if content is None or not how.claims(content):
                 return None
             spans = [item for item in how.read(Record(content, str(path))) if isinstance(item, SpanRecord)]

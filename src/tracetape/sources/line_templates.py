@@ -45,7 +45,7 @@ class Template:
     head:      matches from the trace's id to the input's text. Its groups: the ids of the trace, the span and the
                parent, start, end, the counts, then digest and size of the input. Ids, times and the digest are
                any bytes, as many as they should be: whoever takes them looks at them.
-    middle:    what follows the end's time. The head skips it: a pattern goes byte by byte over what is always the
+    after_end:  what follows the end's time. The head skips it: a pattern goes byte by byte over what is always the
                same.
     tail:      what follows the output's text, to the end of the line.
     sample:    the span of one such line. crossing: what that is, but for what `crossing_of` fills in.
@@ -57,7 +57,7 @@ class Template:
     """
 
     head: re.Pattern[bytes]
-    middle: bytes
+    after_end: bytes
     tail: bytes
     sample: SpanRecord
     crossing: Mapping[str, Any]
@@ -198,13 +198,14 @@ def template_of(raw: bytes, start: bytes, span: SpanRecord, strings: Strings, so
     own = [one for one in _COUNT.finditer(raw, found.end(), given.start()) if _is_own(one.group(1))]
     holes = [(*found.span(number), _FORMS[number - 1]) for number in range(1, 6)]
     holes += [(*one.span(2), _NUMBER) for one in own]
-    pattern, at, middle = b"", len(start), b""
-    for number, (begin, to, form) in enumerate((*holes, (given.start(), 0, _GIVEN.pattern))):
-        same = raw[at:begin]
-        if number == len(_FORMS):
-            middle = same
-        pattern += (b".{%d}" % len(same) if number == len(_FORMS) else re.escape(same)) + form
-        at = to
+    forms = [*(form for *_, form in holes), _GIVEN.pattern]
+    begins = [len(start), *(to for _, to, _ in holes)]
+    ends = [*(begin for begin, *_ in holes), given.start()]
+    same = [raw[begin:to] for begin, to in zip(begins, ends, strict=True)]
+    after_end = same[END_TIME]
+    fixed_parts = [re.escape(part) for part in same]
+    fixed_parts[END_TIME] = b".{%d}" % len(after_end)
+    pattern = b"".join(part + form for part, form in zip(fixed_parts, forms, strict=True))
     counts = tuple(one.group(1).decode("utf-8") for one in own)
     counted = sequence_of(span)
     sequence = None if counted is None else counted[0][1:]
@@ -213,7 +214,7 @@ def template_of(raw: bytes, start: bytes, span: SpanRecord, strings: Strings, so
     counted_at = _COUNTS_AT + (counts.index(sequence[0]) if sequence is not None else -2)
     head = re.compile(pattern, re.DOTALL)
     fixed = {name: getattr(crossing, name) for name in _FIXED}
-    template = Template(head, middle, raw[end:], span, fixed, counts, sequence, counted_at, strings, source)
+    template = Template(head, after_end, raw[end:], span, fixed, counts, sequence, counted_at, strings, source)
     return template if _is_proven(template, raw, start, holes, given.start()) else None
 
 

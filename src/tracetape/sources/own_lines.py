@@ -83,7 +83,7 @@ class OwnLines:
             for template in names.get(raw[name_at : raw.find(b'"', name_at)], ()):
                 head = template.head.match(raw, at)
                 if head is not None:
-                    if raw.startswith(template.middle, head.end(END_TIME)):
+                    if raw.startswith(template.after_end, head.end(END_TIME)):
                         break
                     head = None
             if head is None or not raw.endswith(template.tail):

@@ -55,14 +55,14 @@ def read_files(paths: Iterable[Path | Blob], *, hold: bool = False) -> Iterator[
         with opened(path, room if hold else None) as stream:
             # Absolute: the program may go to another folder before it asks for a value.
             place = path.absolute() if hold and stream.plain and isinstance(path, Path) else None
-            yield from _read(stream, place, lines, pages)
+            yield from _read(stream, place, lines, pages, room)
     if pages.logs_alone is not None and not pages.spans:
         raise pages.logs_alone
     yield from pages.missing()
 
 
-def _read(stream: Stream, place: Path | None, lines: Lines, pages: _Pages) -> Iterator[Item]:
-    """`place`: of the file, where values may stay in it."""
+def _read(stream: Stream, place: Path | None, lines: Lines, pages: _Pages, room: Room) -> Iterator[Item]:
+    """`place`: of the file, where values may stay in it. room: that has been taken for all of it."""
     head = stream.reader.peek(HEAD)[:HEAD]
     if not head:
         if stream.budget.cut:
@@ -72,12 +72,15 @@ def _read(stream: Stream, place: Path | None, lines: Lines, pages: _Pages) -> It
     tally = _Tally(stream, framing, pages)
     # What is cut out of frames stands at no place of the file.
     if framing != TEXT:
+        room.left += len(stream.whole)
         records = _spans(read_binary(framing, stream.reader, stream.budget), tally)
     elif place is None:
         records = _spans(read_text(stream.reader, stream.name), tally)
     else:
         own = OwnLines(place, stream.name, stream.whole)
-        records = _spans(read_text(stream.reader, stream.name, own), tally, partial(lines.span, place), own)
+        records = _spans(
+            read_text(stream.reader, stream.name, own), tally, partial(lines.span, place, stream.whole), own
+        )
     yield from tally.watch(records)
 
 

@@ -10,7 +10,7 @@ import orjson
 
 from tracetape.sources.detect import BOM
 
-__all__ = ["Strings", "line_at"]
+__all__ = ["Strings", "line_at", "line_of"]
 
 
 def line_at(path: Path, place: tuple[int, int]) -> dict[str, Any] | None:
@@ -22,8 +22,16 @@ def line_at(path: Path, place: tuple[int, int]) -> dict[str, Any] | None:
     try:
         with path.open("rb") as file:
             file.seek(begin)
-            found = orjson.loads(file.read(size).strip().removeprefix(BOM))
-    except (OSError, orjson.JSONDecodeError):
+            return line_of(file.read(size))
+    except OSError:
+        return None
+
+
+def line_of(raw: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line; None where it is none."""
+    try:
+        found = orjson.loads(raw.strip().removeprefix(BOM))
+    except orjson.JSONDecodeError:
         return None
     return found if isinstance(found, dict) else None
 
@@ -57,15 +65,16 @@ class Strings:
         return found if type(found) is str else None
 
     def look_again(self) -> None:
-        """From now on, what stands in the file then: what was kept is something else."""
-        self.whole, self._block = b"", (0, b"")
+        """Forget what has been read ahead: it may stand there no more."""
+        self._block = (0, b"")
 
     def _of_large(self, begin: int, end: int) -> bytes:
         at, block = self._block
         if not at <= begin <= end <= at + len(block):
             is_next = 0 <= begin - self._next <= _AHEAD
             at, block = begin, self._read(begin, max(end - begin, _AHEAD) if is_next else end - begin)
-            self._block = (at, block)
+            if len(block) <= _AHEAD:  # a long value is not to stay
+                self._block = (at, block)
         self._next = end
         return block[begin - at : end - at]
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tracetape.model.crossing import EXACT, Crossing, Kin, ValueReader
-from tracetape.model.crossings import Crossings, Moment, Stored, moment_of, returned_by, text_of
+from tracetape.model.crossings import Crossings, Moment, Stored, input_digest_of, moment_of, returned_by
 from tracetape.sources.rows import Rows
 
 __all__ = ["Claimed", "RowCrossings"]
@@ -210,7 +210,11 @@ class RowCrossings(Crossings):
         is_here = other is template or other.crossing["process_id"] == template.crossing["process_id"]
         return is_here and self._rows.count_of(row, other.seq_at) == seq_before
 
-    def given(self, position: int) -> bytes | None:
+    def has_input(self, position: int) -> bool:
+        row = self._row_of[position]
+        return self._templates[row] is not None or self._claimed[row].crossing.input is not None
+
+    def input_utf8(self, position: int) -> bytes | None:
         row = self._row_of[position]
         template = self._templates[row]
         if template is not None:
@@ -218,10 +222,10 @@ class RowCrossings(Crossings):
         payload = self._claimed[row].crossing.input
         return None if payload is None else payload.text.encode()
 
-    def texts(self) -> Sequence[bytes | None]:
-        claimed, text = self._claimed, self._rows.digest_of_input
+    def input_digests(self) -> Sequence[bytes | None]:
+        claimed, digest = self._claimed, self._rows.digest_of_input
         return [
-            text(row) if template is not None else text_of(claimed[row].crossing)
+            digest(row) if template is not None else input_digest_of(claimed[row].crossing)
             for row, template in ((row, self._templates[row]) for row in self._row_of)
         ]
 

@@ -10,7 +10,9 @@ import pytest
 
 import tracetape
 from tracetape import ReplayPlan
+from tracetape.codec.text_keys import key_of_text
 from tracetape.errors import DivergenceError
+from tracetape.replayer import stubs
 
 pages: list[str] = []
 
@@ -141,3 +143,39 @@ def test_a_call_that_comes_where_it_was_recorded_is_found_behind_an_equal_one_th
         with tracetape.replay(path):
             note("between")
             assert poll("x") == 1
+
+
+def test_a_signal_handler_that_calls_in_the_middle_of_making_keys_does_not_begin_them_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each one would be interrupted by the next, until the stack is full."""
+    ticks = iter(range(100))
+
+    @tracetape.boundary("tick")
+    def tick() -> int:
+        return next(ticks)
+
+    @tracetape.boundary("note")
+    def note(number: int) -> int:
+        return number
+
+    path = tmp_path / "run.jsonl"
+    with tracetape.record(path):
+        for number in range(20):
+            note(number)
+            tick()
+    asked: list[int] = []
+
+    def interrupted(utf8: bytes) -> bytes | None:
+        if len(asked) < 5:
+            asked.append(tick())
+        return key_of_text(utf8)
+
+    monkeypatch.setattr(stubs, "key_of_text", interrupted)
+    with tracetape.replay(path) as tape:
+        assert tick() == 5  # not next in its order, so that the keys are made
+        assert [tick() for _ in range(14)] == list(range(6, 20))
+        for number in range(20):
+            note(number)
+    assert tape.report.verdict == "same"
+    assert asked == [0, 1, 2, 3, 4]

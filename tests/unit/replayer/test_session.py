@@ -689,14 +689,34 @@ class TestServing:
             program()
         assert tape["turn", 1].inputs == {"messages": ["hi"]}
 
-    def test_steps_tell_the_result_that_was_served_whatever_the_program_made_of_it(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"ignore": ["$.at"]},
+            {"plan": tracetape.ReplayPlan().stub("look")},
+            {"live": ["turn"]},
+            {"strict": True},
+        ],
+        ids=str,
+    )
+    def test_steps_tell_the_result_that_was_served_whatever_the_program_made_of_it(
+        self, tmp_path: Path, options: dict[str, Any]
+    ) -> None:
         @tracetape.boundary("look")
         def look(place: str) -> dict[str, Any]:
             return {"found": [place]}
 
-        path = record(tmp_path / "run.jsonl", lambda: look("here"))
-        with tracetape.replay(path) as tape:
+        @tracetape.boundary("turn")
+        def turn() -> None:
             look("here")["found"].clear()
+
+        def program() -> None:
+            turn() if "live" in options else look("here")["found"].clear()
+
+        path = record(tmp_path / "run.jsonl", program)
+        with tracetape.replay(path, **options) as tape:
+            program()
         step = tape["look", 1]
         assert step.has_result
         assert step.result == tape.captured_result("look", 1) == {"found": ["here"]}

@@ -8,7 +8,8 @@ from unittest.mock import patch
 from tests.unit.replayer.recordings import crossing, recording
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.model.plan import ReplayPlan
-from tracetape.replayer.stubs import Stubs, StubTable
+from tracetape.replayer.indexes import Queue
+from tracetape.replayer.stubs import StubTable
 
 
 def test_a_stub_without_recorded_inputs_has_no_key_and_ignored_paths_are_no_part_of_it() -> None:
@@ -63,7 +64,7 @@ def test_a_look_up_takes_as_long_among_many_equal_calls_under_many_parents() -> 
     assert told.call_count == 300
 
 
-def test_of_a_text_there_are_those_at_its_place_whatever_their_key() -> None:
+def test_of_a_digest_there_are_those_at_its_place_whatever_their_key() -> None:
     parent = crossing("p", {"n": 1})
     run = recording(
         parent,
@@ -75,12 +76,13 @@ def test_of_a_text_there_are_those_at_its_place_whatever_their_key() -> None:
         crossing("a", None),
     )
     table = StubTable.of(run, ReplayPlan(), IgnorePaths(()))
-    text, turned = (sha256(one).digest() for one in (b'{"x":1,"y":2}', b'{"y":2,"x":1}'))
-    at_the_top = table.same("a", None, text)
-    assert isinstance(at_the_top, Stubs)
-    assert [stub.position for stub in at_the_top] == [2, 4]
-    assert at_the_top is table.same("a", None, text)
-    assert table.same("a", None, turned) == 3
-    assert table.same("a", parent, turned) is table.same("b", None, turned) is table.same("a", None, b"") is None
+    one, turned = (sha256(text).digest() for text in (b'{"x":1,"y":2}', b'{"y":2,"x":1}'))
+    find = table.by_digest.find
+    at_the_top = find("a", -1, one)
+    assert isinstance(at_the_top, Queue)
+    assert at_the_top.positions == [2, 4]
+    assert find("a", -1, one) is at_the_top
+    assert find("a", -1, turned) == 3
+    assert find("a", 0, turned) is find("b", -1, turned) is find("a", -1, b"") is None
     assert [stub.position for stub in table.equal_under("a", None, b'{"x":1,"y":2}')] == [2, 3, 4]
     assert [stub.has_inputs for stub in table.stubs] == [True] * 6 + [False]

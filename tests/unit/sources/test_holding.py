@@ -12,18 +12,25 @@ from typing import Any
 import pytest
 
 import tracetape
-from tracetape.errors import DivergenceError, SourceError
+from tracetape.errors import DivergenceError, SourceError, TracetapeError
 from tracetape.model.span import SpanRecord
 from tracetape.semconv import names
 from tracetape.sources import fetch, holding, rereading
 from tracetape.sources.reading import read_files
 
 LONG = "x" * 20_000
+RECORDINGS = Path(__file__).parents[2] / "recordings"
 
 
 @tracetape.boundary("echo")
 def echo(text: str) -> str:
     return text
+
+
+@pytest.fixture(autouse=True)
+def as_if_it_were_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Larger than what is kept in memory."""
+    monkeypatch.setattr(fetch, "_KEPT", 0)
 
 
 @pytest.fixture
@@ -35,10 +42,7 @@ def recorded(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_loaded_run_holds_no_payload_and_gives_each_when_asked(
-    recorded: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetch, "_KEPT", 0)  # as if it were larger than what is kept in memory
+def test_a_loaded_run_holds_no_payload_and_gives_each_when_asked(recorded: Path) -> None:
     tracemalloc.start()
     recording = tracetape.load(recorded)
     held, _ = tracemalloc.get_traced_memory()
@@ -47,6 +51,51 @@ def test_a_loaded_run_holds_no_payload_and_gives_each_when_asked(
     assert recording["echo", 7].inputs == {"text": f"6 {LONG}"}
     assert recording["echo", 50].result == f"49 {LONG}"
     assert recording.grade == "exact"
+
+
+def test_a_run_that_is_kept_in_memory_needs_its_file_no_more(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "_KEPT", recorded.stat().st_size)
+    recording = tracetape.load(recorded)
+    recorded.unlink()
+    assert recording["echo", 7].inputs == {"text": f"6 {LONG}"}
+    assert [recording["echo", n + 1].result for n in range(50)] == [f"{n} {LONG}" for n in range(50)]
+
+
+def test_one_long_value_that_was_asked_for_does_not_stay(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    with tracetape.record(path):
+        for _ in range(20):  # so many that the lines are known
+            echo("short")
+        echo("x" * 5_000_000)
+    recording = tracetape.load(path)
+    tracemalloc.start()
+    assert len(recording["echo", 21].result) == 5_000_000
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 1_000_000
+
+
+def test_what_is_no_span_takes_no_room(tmp_path: Path, recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file whose values do not stay in it."""
+    size = recorded.stat().st_size
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.pb").write_bytes(
+        (Path(__file__).parents[2] / "recordings" / "otelcol-0.161.0" / "broker.pb").read_bytes()
+    )
+    recorded.rename(folder / "b.jsonl")
+    monkeypatch.setattr(fetch, "_KEPT", size)
+    recording = tracetape.load(folder, traces="all")
+    (folder / "b.jsonl").unlink()
+    assert recording["echo", 7].result == f"6 {LONG}"
+
+
+def test_a_file_without_an_end_is_not_kept() -> None:
+    with pytest.raises(TracetapeError, match="/dev/zero") as caught:
+        tracetape.load("/dev/zero")
+    assert caught.value.code
 
 
 def test_a_replay_reads_them_one_by_one(recorded: Path) -> None:

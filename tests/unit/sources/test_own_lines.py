@@ -16,10 +16,10 @@ import pytest
 from tests.unit.sources.two_ways import taken, told_generally, told_quickly
 
 import tracetape
-from tracetape.errors import SourceError
+from tracetape.errors import DivergenceError, SourceError
 from tracetape.model.recording import Recording
 from tracetape.semconv import names
-from tracetape.sources import fetch, line_templates, own_lines
+from tracetape.sources import fetch, line_templates, own_lines, rereading
 from tracetape.sources.batches import Batch
 from tracetape.sources.own_lines import OwnLines
 from tracetape.sources.reading import read_files
@@ -335,3 +335,66 @@ def test_the_files_of_a_recording_share_the_room_in_memory(
     (folder / "2").unlink()
     with pytest.raises(SourceError, match=r"rotated/2:.* changed or removed"):
         what_was_loaded(loaded)
+
+
+def damaged(path: Path, text: bytes) -> None:
+    """One byte of a payload, where it stands in the file."""
+    raw = path.read_bytes()
+    assert raw.count(text) == 1
+    path.write_bytes(raw.replace(text, text[:-1] + b"?"))
+
+
+@pytest.fixture
+def looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(own_lines, "_SIGHTINGS", 1)
+    monkeypatch.setattr(fetch, "_KEPT", 0)
+    path = tmp_path / "run.jsonl"
+    with tracetape.record(path):
+        for number in range(20):
+            peek(f"drawer {number}")
+    return path
+
+
+@tracetape.boundary("peek")
+def peek(place: str) -> str:
+    return f"a sock from {place}"
+
+
+def test_an_input_that_nobody_needs_may_have_changed(looked: Path) -> None:
+    loaded = tracetape.load(looked)
+    damaged(looked, b'{\\"place\\":\\"drawer 12')
+    with tracetape.replay(loaded, tracetape.ReplayPlan().stub("peek")):
+        for number in range(20):
+            assert peek(f"drawer {number}") == f"a sock from drawer {number}"
+
+
+def test_an_input_that_is_needed_and_has_changed_is_told_with_its_file(looked: Path) -> None:
+    loaded = tracetape.load(looked)
+    damaged(looked, b'{\\"place\\":\\"drawer 12')
+    with pytest.raises(DivergenceError) as caught, tracetape.replay(loaded):
+        peek("something else")
+    assert caught.value.report is not None
+    (divergence,) = caught.value.report.divergences
+    assert divergence.kind == "unusable"
+    assert divergence.text.splitlines()[:3] == [
+        "DIVERGED: peek: cannot be compared with the recorded calls, for what one of them was called with cannot "
+        "be read",
+        f"  {looked}:13: the file was changed or removed after it had been loaded; load it again",
+        "  nothing was run for real",
+    ]
+
+
+def test_what_is_read_ahead_is_what_stood_there_and_what_has_changed_since_is_told(
+    looked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rereading, "_AHEAD", 2_500)  # some lines
+    loaded = tracetape.load(looked)
+    assert [loaded["peek", n].result for n in (1, 2)] == ["a sock from drawer 0", "a sock from drawer 1"]
+    damaged(looked, b"a sock from drawer 12")
+    damaged(looked, b"a sock from drawer 1\\")
+    with pytest.raises(SourceError, match="changed or removed"):
+        _ = loaded["peek", 13].result
+    assert loaded["peek", 15].result == "a sock from drawer 14"
+    assert loaded["peek", 16].result == "a sock from drawer 15"
+    with pytest.raises(SourceError, match="changed or removed"):
+        _ = loaded["peek", 2].result
