@@ -19,6 +19,7 @@ LEAST, MOST = -(2**63), 2**63 - 1
 """Ints that JSON's readers take."""
 
 _CONTAINERS = 100_000
+_WITH_OTHERS = 1_000
 _LONG = 64
 _NEVER_ODD = frozenset({str, bool, type(None)})
 _FLOATS = frozenset({float})
@@ -28,31 +29,32 @@ def plain_json(value: Any) -> bytes | None:
     """The stored text of a value that is its own stored form; None for another.
 
     Where there are other threads, one could put a tuple where a list was, after it was looked at and before it is
-    written, which is one step for all of them. So it is looked at again, and what has changed is refused (but for
-    what was changed and put back: each takes a turn of another thread, and both would have to come in the middle
-    of these few microseconds).
+    written, which is one step for all of them. So it is looked at again, and what has changed is refused. So is
+    what takes longer: one could change it, and put it back in between.
     """
     alone = active_count() == 1
+    most = _CONTAINERS if alone else _WITH_OTHERS
     try:
-        if not is_plain(value):
+        if not is_plain(value, most):
             return None
         utf8 = orjson.dumps(value)
-        return utf8 if alone or is_plain(value) else None
+        return utf8 if alone or is_plain(value, most) else None
     except Exception:  # noqa: BLE001 - a lone surrogate; a signal handler that changes the size of a dict
         return None
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: Any, most: int = _CONTAINERS) -> bool:
     """Whether each part is exactly None, bool, str, an int of 64 bits, a finite float, a list, or a dict with str
     keys and without our tag: then a fast encoder writes it as we would. It writes others too, and not as we would
     (a tuple, an Enum, a UUID, NaN), so that it cannot be asked.
 
-    A str with lone surrogates passes, for the encoder itself refuses it. What is very large, or nested deeply
-    (a cycle is), is no plain value either. Raises RuntimeError where another thread changes it meanwhile.
+    A str with lone surrogates passes, for the encoder itself refuses it. What has more containers than `most`, or
+    is nested deeply (a cycle is), is no plain value either. Raises RuntimeError where another thread changes it
+    meanwhile.
     """
     cls = type(value)
     if cls is dict or cls is list:
-        return _left(value, DEPTH_LIMIT, _CONTAINERS) >= 0
+        return _left(value, DEPTH_LIMIT, most) >= 0
     return _is_odd(cls, value) is False
 
 

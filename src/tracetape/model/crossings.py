@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, overload
 
 from tracetape.model.crossing import EXACT, Crossing
@@ -112,6 +112,11 @@ class Crossings(Sequence[Crossing]):
             return one.seq_before == 0
         other = self.moment(before)
         return (one.process_id, one.seq_before) == (other.process_id, other.seq)
+
+    def predecessors(self) -> Sequence[Hashable]:
+        """By position what `follows` asks: the process, and which call came before; None where that is unknown."""
+        moments = map(self.moment, range(len(self)))
+        return [None if one.seq_before is None else (one.process_id, one.seq_before) for one in moments]
 
     def has_input(self, position: int) -> bool:
         return self._listed[position].input is not None

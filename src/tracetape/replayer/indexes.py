@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from tracetape.model.crossings import Crossings
 
@@ -36,11 +37,25 @@ class Index(dict[bytes, "int | list[int]"]):
         return ((key, found) for key, found in self.items() if isinstance(found, list))
 
 
+def _beside(predecessors: Sequence[Hashable], parents: Sequence[int]) -> frozenset[int]:
+    # By their hashes, which are smaller: who is taken for such a one is looked up by his key, and found too.
+    places = list(map(hash, zip(predecessors, parents, strict=True)))
+    if len(set(places)) == len(places):
+        return frozenset()
+    times = Counter(places)
+    return frozenset(position for position, place in enumerate(places) if times[place] > 1)
+
+
 class ByDigest:
-    """The calls of a recording by the SHA-256 of the text that their inputs are stored as. Of one replay."""
+    """The calls of a recording by the SHA-256 of the text that their inputs are stored as. Of one replay.
+
+    beside:  the positions of those that came right after the same call as another one under the same parent: in
+             tasks or threads of their own.
+    """
 
     def __init__(self, crossings: Crossings) -> None:
         self._boundary, self._parents = crossings.boundary, crossings.parents()
+        self.beside = _beside(crossings.predecessors(), self._parents)
         self._positions = Index(enumerate(crossings.input_digests()))
         self._queues: dict[tuple[str, int, bytes], Queue] = {}
         # Now: a signal handler that asks in the middle would begin it anew.

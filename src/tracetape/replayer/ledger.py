@@ -62,15 +62,16 @@ class Ledger:
                 return Match("equal", stub)
 
     def next_same(self, boundary: str, under: Crossing | None, digest: bytes, before: int | None) -> Stub | None:
-        """The stub of a call whose inputs are stored as the same text, byte for byte, and which came next in the
-        same task or thread too: that it is, whatever others are equal. None where another might be meant.
+        """The stub of a call whose inputs are stored as the same text, byte for byte, and which alone came next in
+        the same task or thread too: that it is, whatever others are equal. None where another might be meant.
 
         The parameters are those of `Asked`.
         """
+        table = self.table
         position = self._next_of(boundary, under, digest)
-        if position is None or position in self._used or not self.table.crossings.follows(position, before):
+        if position is None or position in self._used or not table.crossings.follows(position, before):
             return None
-        return Stub(self.table, position)
+        return None if position in table.by_digest.beside else Stub(table, position)
 
     def _next_of(self, boundary: str, under: Crossing | None, digest: bytes) -> int | None:
         """The position of the first one there with that digest that may be unused."""

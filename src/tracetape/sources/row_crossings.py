@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -209,6 +209,11 @@ class RowCrossings(Crossings):
         # Spans of one template are of one process.
         is_here = other is template or other.crossing["process_id"] == template.crossing["process_id"]
         return is_here and self._rows.count_of(row, other.seq_at) == seq_before
+
+    def predecessors(self) -> Sequence[Hashable]:
+        claimed = self._claimed
+        whole = {row: claimed[row].crossing.seq_before for row in claimed if row < len(self._rows)}
+        return self._rows.predecessors(self._row_of, whole)
 
     def has_input(self, position: int) -> bool:
         row = self._row_of[position]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import accumulate
 from typing import Any, overload
@@ -146,6 +146,23 @@ class Rows:
             template.crossing["process_id"],
             self.count_of(row, template.before_at),
         )
+
+    def predecessors(self, order: Sequence[int], whole: Mapping[int, int | None]) -> Sequence[int | None]:
+        """What `Crossings.predecessors` gives for these rows, once they have been counted.
+
+        whole:  of whole spans, the number of the call before. What is no row has none.
+        """
+        counts, first, groups, templates = self._counts, self._first_count, self.groups, self.templates
+        found: list[int | None] = []
+        for row in order:
+            template = templates[row] if row < len(templates) else None
+            if template is None:
+                before = whole.get(row)
+            else:
+                before = None if template.before_at < 0 else counts[first[row] + template.before_at]
+            # Spans of one group are of one process.
+            found.append(None if before is None else groups[row] << 64 | before)
+        return found
 
     def count_of(self, row: int, at: int) -> int | None:
         """One of the numbers that a row's template speaks of, once they have been counted; None for -1."""

@@ -116,6 +116,12 @@ def test_what_is_told_of_positions_is_what_the_crossings_say(run: Recording) -> 
         == list(at_hand.input_digests())
         == [sha256(one.input.text.encode()).digest() for one in listed if one.input is not None]
     )
+    alike = [(at, one) for at in range(24) for one in range(24)]
+    before, at_hand_before = crossings.predecessors(), at_hand.predecessors()
+    assert [before[at] == before[one] for at, one in alike] == [
+        at_hand_before[at] == at_hand_before[one] for at, one in alike
+    ]
+    assert [one is None for one in before] == [one is None for one in at_hand_before]
     places = [(at, before) for at in range(24) for before in (None, *range(24))]
     assert [crossings.follows(*place) for place in places] == [at_hand.follows(*place) for place in places]
     assert told_of_order(crossings) in ([True, True, False], [None] * 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import uuid
 from pathlib import Path
 from typing import Any
@@ -179,3 +181,48 @@ def test_a_signal_handler_that_calls_in_the_middle_of_making_keys_does_not_begin
             note(number)
     assert tape.report.verdict == "same"
     assert asked == [0, 1, 2, 3, 4]
+
+
+def test_equal_calls_of_tasks_that_were_started_together_are_answered_in_their_order(tmp_path: Path) -> None:
+    answers = iter(range(9))
+
+    @tracetape.boundary("search")
+    async def search(filters: dict[str, str]) -> int:
+        return next(answers)
+
+    one, other = {"lang": "en", "kind": "doc"}, {"kind": "doc", "lang": "en"}
+
+    async def program(*asked: dict[str, str]) -> list[int]:
+        return list(await asyncio.gather(*map(search, asked)))
+
+    path = tmp_path / "run.jsonl"
+    with tracetape.record(path):
+        recorded = asyncio.run(program(one, other))
+    with tracetape.replay(path):
+        assert asyncio.run(program(other, one)) == recorded
+
+
+def test_an_equal_call_of_a_bare_thread_in_a_served_call_does_not_answer_for_the_program(tmp_path: Path) -> None:
+    answers = iter(range(9))
+
+    @tracetape.boundary("ask")
+    def ask(filters: dict[str, str]) -> int:
+        return next(answers)
+
+    @tracetape.boundary("agent")
+    def agent() -> None:
+        thread = threading.Thread(target=ask, args=({"kind": "doc", "lang": "en"},))
+        thread.start()
+        thread.join()
+
+    def program(filters: dict[str, str]) -> int:
+        found = ask(filters)
+        agent()
+        return found
+
+    path = tmp_path / "run.jsonl"
+    with tracetape.record(path):
+        recorded = program({"lang": "en", "kind": "doc"})
+    with tracetape.replay(path) as tape:
+        assert program({"kind": "doc", "lang": "en"}) == recorded
+    assert tape.report.verdict == "same"
