@@ -167,7 +167,7 @@ _CONSTANT = 8_192
 # Of the groups of _SPAN. A class of characters takes longer than all else in a pattern.
 _FORMS = (b"(.{32})", b"(.{16})", b"(.{16})", b"(.{19})", b"(.{19})")
 END_TIME = len(_FORMS)
-"""The group of a head that is the end's time, behind which its `middle` stands."""
+"""The group of a head that is the end's time, behind which its `after_end` stands."""
 # The first group of a head that is a count, from 0.
 _COUNTS_AT = len(_FORMS)
 _NUMBER = b"(-?[0-9]{1,18})"
