@@ -472,7 +472,7 @@ def test_an_error_of_our_own_is_told_whole_and_nothing_is_run(
     def broken(*arguments: Any) -> Any:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("tracetape.replayer.keying.plain_json", broken)
+    monkeypatch.setattr("tracetape.replayer.keying.json_utf8", broken)
     assert report_of(tmp_path / "run.jsonl", two, two, {}) == (
         "replay of RUN DIVERGED: 0 live, 0 served, 0 stale, 1 divergence, model calls: 0\n"
         "\n"

@@ -58,12 +58,24 @@ from __future__ import annotations
 
 from tracetape.codec import classobjects, containers, enums, exceptions, opaque, records, standard, subclasses
 from tracetape.codec.decoder import parse
-from tracetape.codec.encoder import encode, json_text, to_tree
+from tracetape.codec.encoder import encode, json_text, json_utf8, to_tree
 from tracetape.codec.opaque import OpaquePart, unnoticed
 from tracetape.codec.registry import TAG, Tree, register, storable
 from tracetape.codec.scan import scan
 
-__all__ = ["TAG", "OpaquePart", "Tree", "encode", "json_text", "parse", "scan", "storable", "to_tree", "unnoticed"]
+__all__ = [
+    "TAG",
+    "OpaquePart",
+    "Tree",
+    "encode",
+    "json_text",
+    "json_utf8",
+    "parse",
+    "scan",
+    "storable",
+    "to_tree",
+    "unnoticed",
+]
 
 for _module in (opaque, standard, containers, enums, exceptions, records, subclasses, classobjects):
     register(*_module.CODECS)

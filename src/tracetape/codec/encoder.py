@@ -11,7 +11,7 @@ from tracetape.codec.plain import DEPTH_LIMIT, LEAST, MOST, plain_json
 from tracetape.codec.registry import TAG, Codec, Tree, codec_for, codec_of
 from tracetape.model.payload import Payload, digest_of
 
-__all__ = ["DEPTH_LIMIT", "encode", "is_text", "json_text", "to_tree"]
+__all__ = ["DEPTH_LIMIT", "encode", "is_text", "json_text", "json_utf8", "to_tree"]
 
 SIZE_LIMIT = 2_000_000
 """Containers in one value. Shared references come out as copies: thirty lists can mean 2^30 of them."""
@@ -23,16 +23,17 @@ def encode(value: Any) -> Payload:
     What is no Exception goes through, for it is not about the value: SystemExit and KeyboardInterrupt of a
     handler of signals, the halt of a replay.
     """
-    utf8 = _json(value)
+    utf8 = json_utf8(value)
     return Payload(utf8.decode(), digest_of(utf8), len(utf8))
 
 
 def json_text(value: Any) -> str:
     """The text alone, of what is a part of something stored. Raises like `encode`."""
-    return _json(value).decode()
+    return json_utf8(value).decode()
 
 
-def _json(value: Any) -> bytes:
+def json_utf8(value: Any) -> bytes:
+    """That text, as it is written. Raises like `encode`."""
     plain = plain_json(value)
     if plain is not None:
         return plain

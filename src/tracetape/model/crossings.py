@@ -121,10 +121,10 @@ class Crossings(Sequence[Crossing]):
     def has_input(self, position: int) -> bool:
         return self._listed[position].input is not None
 
-    def input_utf8(self, position: int) -> bytes | None:
+    def input_text(self, position: int) -> str | None:
         """The text that the inputs are stored as; None where none are."""
         payload = self._listed[position].input
-        return None if payload is None else payload.text.encode()
+        return None if payload is None else payload.text
 
     def input_digests(self) -> Sequence[bytes | None]:
         """By position, the SHA-256 of that text."""

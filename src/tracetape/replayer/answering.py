@@ -16,7 +16,7 @@ from tracetape.replayer import messages
 from tracetape.replayer.adopted import Adopted
 from tracetape.replayer.outcomes import Shape, recorded_shape
 from tracetape.replayer.serving import patched_outcome, recorded_outcome, recorded_result
-from tracetape.replayer.stubs import Stub
+from tracetape.replayer.stubs import Stub, plainly
 
 __all__ = ["Answering"]
 
@@ -93,15 +93,12 @@ class Answering:
         return patched_outcome(patch, reader, recorded, shape=crossing.shape, streamed=streamed)
 
     def _recorded(self, step: Step, stub: Stub, reader: Reader) -> Outcome:
-        # For most no crossing is made.
-        plain = stub.plainly()
-        if plain is not None:
-            if self._adopted is None:
-                step.came_back = stub.plain_result
-            return plain
         returned = stub.returned
-        if returned is not None:
-            return Returned(reader.value(returned[0]), returned[1])
+        if returned is not None:  # as most do: for these no crossing is made
+            plain = plainly(returned)
+            if plain is not None and self._adopted is None:
+                step.came_back = stub.plain_result
+            return plain or Returned(reader.value(returned[0]), returned[1])
         crossing = stub.crossing
         if crossing.outcome == "unfinished":
             self._end(step)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tracetape.codec.canonical import match_key
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.errors import UsageError
 from tracetape.model.crossing import Crossing
@@ -58,7 +57,6 @@ def _asked(crossing: Crossing, pairs: dict[Crossing, Stub | None], before: Cross
     return Asked(
         crossing.boundary,
         lambda: tree,
-        match_key(tree),
         under,
         loose=parent is not None and under is None,
         before=None if last is None else last.position,

@@ -10,10 +10,9 @@ from typing import Any, NoReturn
 
 import orjson
 
-from tracetape.codec import to_tree
-from tracetape.codec.canonical import canonical, has_opaque, match_key
+from tracetape.codec import json_utf8, to_tree
+from tracetape.codec.canonical import canonical, has_opaque
 from tracetape.codec.ignore_paths import IgnorePaths
-from tracetape.codec.plain import plain_json
 from tracetape.model.call import BoundarySpec
 from tracetape.model.crossing import ValueReader
 from tracetape.model.payload import Payload
@@ -29,7 +28,6 @@ class Given:
 
     text:          as they are stored: a copy, which nobody changes. (Bytes would keep the encoder's buffer.)
     digest:        SHA-256 of the text, where the inputs are compared as they are; else None.
-    key:           what a stub with equal ones has too.
     compared:      whether there is anything in them that can be.
     instructions:  what their system messages say, which is not.
     """
@@ -51,13 +49,7 @@ class Given:
 
     def tree(self) -> Any:
         """What the call is compared by."""
-        if self._tree is None:
-            self._tree = canonical(orjson.loads(self.text))
-        return self._tree
-
-    @property
-    def key(self) -> bytes:
-        return match_key(self.tree())
+        return self._tree if self._tree is not None else canonical(orjson.loads(self.text))
 
     def values(self) -> Mapping[str, Any]:
         """The inputs as they came, made anew."""
@@ -96,7 +88,7 @@ class Keying:
     def given(self, spec: BoundarySpec, inputs: Mapping[str, Any]) -> Given:
         """The inputs as they came, and what the call is compared by."""
         if spec.key is None and not self._ignores:
-            written = plain_json(inputs) or orjson.dumps(to_tree(dict(inputs)))
+            written = json_utf8(inputs if type(inputs) is dict else dict(inputs))
             return Given(written.decode(), None, self._reader, sha256(written).digest())
         stored = to_tree(dict(inputs))
         return Given(orjson.dumps(stored).decode(), self._tree(spec, inputs, stored), self._reader)

@@ -44,22 +44,15 @@ class Ledger:
                 return match
 
     def _found(self, asked: Asked) -> Match:
-        if asked.digest is not None and self.table.is_indexing(asked.boundary):
-            position = self._next_of(asked.boundary, asked.under, asked.digest)
-            if position is not None and position not in self._used:
-                return Match("equal", Stub(self.table, position))
-        return find(self.table, asked, self._unused, self.renaming, self._lent)
-
-    def claim_same(self, boundary: str, under: Crossing | None, digest: bytes, before: int | None) -> Match | None:
-        """What `claim` finds for most calls, told by `next_same`."""
-        while True:
-            stub = self.next_same(boundary, under, digest, before)
-            if stub is None:
-                return None
-            if self._mark(stub.position):
-                if self.renaming is not None:
-                    self.renaming.see(_compared_of, stub)
+        if asked.digest is not None:
+            stub = self.next_same(asked.boundary, asked.under, asked.digest, asked.before)
+            if stub is not None:
                 return Match("equal", stub)
+            if self.table.is_indexing(asked.boundary):
+                position = self._next_of(asked.boundary, asked.under, asked.digest)
+                if position is not None and position not in self._used:
+                    return Match("equal", Stub(self.table, position))
+        return find(self.table, asked, self._unused, self.renaming, self._lent)
 
     def next_same(self, boundary: str, under: Crossing | None, digest: bytes, before: int | None) -> Stub | None:
         """The stub of a call whose inputs are stored as the same text, byte for byte, and which alone came next in

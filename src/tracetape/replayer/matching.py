@@ -25,7 +25,7 @@ __all__ = ["Asked", "Match", "find", "unexplained"]
 class Asked:
     """A call, as it is looked up.
 
-    compared: gives the tree that it is compared by, where the key is not enough.
+    compared: gives the tree that it is compared by, where the digest is not enough.
     under:  the matched crossing of the nearest live call around it, or None at the top.
     loose:  that call ran live or is unrecorded, so that its inside may have changed: the search goes on
             anywhere.
@@ -35,7 +35,6 @@ class Asked:
 
     boundary: str
     compared: Callable[[], Any]
-    key: bytes
     under: Crossing | None
     loose: bool
     before: int | None = None
@@ -47,6 +46,11 @@ class Asked:
         if self._tree is None:
             self._tree = self.compared()
         return self._tree
+
+    @property
+    def key(self) -> bytes:
+        """What a stub with equal inputs has too."""
+        return match_key(self.tree)
 
 
 @dataclass(slots=True)

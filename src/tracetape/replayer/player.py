@@ -139,9 +139,7 @@ class Player:
     def _is_structure(self, spec: BoundarySpec) -> bool:
         """Whether a function runs as if it were not marked: the recording knows its like as structure, and the
         plan does not speak of it."""
-        if self.adopted is None or not self.adopted.is_structure(spec):
-            return False
-        return all(entry.boundary != spec.name for entry in self._options.plan.entries)
+        return self.adopted is not None and self.adopted.is_structure(spec) and spec.name not in self._planned
 
     def _run(self, call: Call, step: Step) -> Flow:
         frame = replace(current_frame(), replay=self._session, step=step)
@@ -191,8 +189,8 @@ class Player:
         boundary = spec.name if self.adopted is None else self.adopted.boundary(spec)
         given = self._given(spec, boundary, call.arguments)
         inside = frame.step
-        if inside is None and self.adopted is None and spec.name not in self._planned:
-            served = self._at_once(call, given)
+        if inside is None and given.digest is not None and spec.name not in self._planned:
+            served = self._at_once(spec, given, given.digest)
             if served is not None:
                 return served
         under = inside.recorded if inside is not None else None
@@ -242,22 +240,14 @@ class Player:
         return self._keying.adopted(self.adopted, spec, boundary, inputs)
 
     def _claimed(self, boundary: str, given: Given, under: Crossing | None, loose: bool) -> Match:
-        before = self._last.position()
         if not given.compared:
             return self.ledger.claim_next(boundary, under)
-        if given.digest is not None:
-            match = self.ledger.claim_same(boundary, under, given.digest, before)
-            if match is not None:
-                return match
-        return self.ledger.claim(Asked(boundary, given.tree, given.key, under, loose, before, given.digest))
+        return self.ledger.claim(Asked(boundary, given.tree, under, loose, self._last.position(), given.digest))
 
-    def _at_once(self, call: Call, given: Given) -> tuple[Step, Outcome] | None:
+    def _at_once(self, spec: BoundarySpec, given: Given, digest: bytes) -> tuple[Step, Outcome] | None:
         """What most calls are: at the top, and as the next recorded one, which returned a value that JSON has
         words for. None for another: then nothing has been done yet."""
-        spec = call.spec
-        if given.digest is None:
-            return None
-        stub = self.ledger.next_same(spec.name, None, given.digest, self._last.position())
+        stub = self.ledger.next_same(spec.name, None, digest, self._last.position())
         if stub is None:
             return None
         try:

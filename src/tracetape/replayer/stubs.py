@@ -24,7 +24,7 @@ from tracetape.replayer.indexes import ByDigest, Index
 from tracetape.replayer.outcomes import tree_of
 from tracetape.replayer.signatures import Signature, signature
 
-__all__ = ["Stub", "StubTable", "Stubs"]
+__all__ = ["Stub", "StubTable", "Stubs", "plainly"]
 
 
 class Stub:
@@ -74,12 +74,7 @@ class Stub:
     def plainly(self) -> Returned | None:
         """What it returned, made of its text alone; None where that takes more. Raises what reading raises."""
         found = self._table.crossings.returned(self.position)
-        if found is None:
-            return None
-        text, shape, is_ours = found
-        if may_be_tagged(text):
-            return None
-        return Returned(orjson.loads(text) if is_ours else parse(text), shape)
+        return None if found is None else plainly(found)
 
     def plain_result(self) -> Any:
         """The value of what `plainly` gives, which has to be something."""
@@ -105,6 +100,14 @@ class Stub:
     def tree(self) -> Any:
         """What its inputs are compared by. Whole inputs are read when they are asked for, and not kept."""
         return self._table.tree(self.position)
+
+
+def plainly(stored: Stored) -> Returned | None:
+    """What `Stub.plainly` gives for what is at hand."""
+    text, shape, is_ours = stored
+    if may_be_tagged(text):
+        return None
+    return Returned(orjson.loads(text) if is_ours else parse(text), shape)
 
 
 class Stubs(Sequence[Stub]):
@@ -209,8 +212,8 @@ class StubTable:
             tree = self.tree(position)
             key = None if tree is None else match_key(tree)
         else:
-            utf8 = self.crossings.input_utf8(position)
-            key = None if utf8 is None else key_of_text(utf8)
+            text = self.crossings.input_text(position)
+            key = None if text is None else key_of_text(text.encode())
         return self._keys.setdefault(position, key)
 
     def alike(self, stubs: Stubs, text: str) -> Stubs:

@@ -219,13 +219,13 @@ class RowCrossings(Crossings):
         row = self._row_of[position]
         return self._templates[row] is not None or self._claimed[row].crossing.input is not None
 
-    def input_utf8(self, position: int) -> bytes | None:
+    def input_text(self, position: int) -> str | None:
         row = self._row_of[position]
         template = self._templates[row]
         if template is not None:
-            return self._rows.text_of_input(row, template).encode()
+            return self._rows.text_of_input(row, template)
         payload = self._claimed[row].crossing.input
-        return None if payload is None else payload.text.encode()
+        return None if payload is None else payload.text
 
     def input_digests(self) -> Sequence[bytes | None]:
         claimed, digest = self._claimed, self._rows.digest_of_input

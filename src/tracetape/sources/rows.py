@@ -9,8 +9,6 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Any, overload
 
-from orjson import loads
-
 from tracetape.model.crossing import Crossing
 from tracetape.model.crossings import Moment
 from tracetape.model.payload import Payload
@@ -196,12 +194,9 @@ class Rows:
 
     def _text(self, row: int, template: Template, at: int, digest_at: int) -> str | None:
         begin, size, strings = self._lines[2 * row] + self._places[at], self._places[at + 1], template.strings
-        if strings.whole:  # it was looked at when it was read, and nobody can have changed it
-            kept: str = loads(strings.whole[begin : begin + size])
-            return kept
         text = strings.text(begin, size)
-        if text is None:
-            return None
+        if text is None or strings.whole:  # which was looked at when it was read, and nobody can have changed it
+            return text
         digest = sha256(text.encode("utf-8", "replace")).digest()
         return text if digest == self._digests[digest_at : digest_at + 32] else None
 

@@ -104,7 +104,7 @@ def test_what_is_told_of_positions_is_what_the_crossings_say(run: Recording) -> 
         Moment(one.started, one.ended, one.seq, one.process_id, one.seq_before) for one in listed
     ]
     at_hand = Crossings(listed)
-    for told in ("input_utf8", "has_input", "occurrence"):
+    for told in ("input_text", "has_input", "occurrence"):
         assert [getattr(crossings, told)(at) for at in range(24)] == [
             getattr(at_hand, told)(at) for at in range(24)
         ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.replayer.recordings import crossing, recording
-from tracetape.codec.canonical import canonical, match_key
+from tracetape.codec.canonical import canonical
 from tracetape.codec.ignore_paths import IgnorePaths
 from tracetape.model.crossing import Crossing
 from tracetape.model.plan import ReplayPlan
@@ -33,7 +33,7 @@ def ask(
 
     tree = canonical(inputs)
     table = StubTable.of(run, ReplayPlan(), IgnorePaths(()))
-    return find(table, Asked(boundary, lambda: tree, match_key(tree), under, loose), unused)
+    return find(table, Asked(boundary, lambda: tree, under, loose), unused)
 
 
 def answer(match: Match) -> tuple[str, int | None]:
